@@ -49,7 +49,7 @@ int64_t largest_bound(const std::optional<Clock>& clock) {
   return bound;
 }
 
-// Calls the stages in their order and hands on what they make; computes nothing itself.
+// Calls the stages in order and passes their results on; computes nothing itself.
 class Analyst {
  public:
   Analyst(const Run& run, const AnalysisOptions& options, const Progress& progress)
@@ -94,8 +94,7 @@ class Analyst {
     return Done{};
   }
 
-  // A trace that proves unreadable on the way is left out and named; only if none is left, it
-  // fails.
+  // A trace that turns out to be unreadable is left out and named. Fails only if none is left.
   Status digest() {
     notes() = run_.diagnostics;
     analysis_.damaged = run_.damaged;
@@ -125,7 +124,7 @@ class Analyst {
     return Done{};
   }
 
-  // Which records belong together needs no clock; from then on all times are on one axis.
+  // Matching needs no clocks; after it all times are on one axis.
   Status match() {
     if (Status good = tell("match", 0.8); !good.ok()) return good;
     matching_ = match_collectives(digests_);
@@ -147,7 +146,7 @@ class Analyst {
     return Done{};
   }
 
-  // Frees what served the steps and the pieces: both are made now.
+  // Frees what only the steps and the pieces needed.
   Status divide_time() {
     if (Status good = tell("breakdown", 0.85); !good.ok()) return good;
     for (size_t d = 0; d < digests_.size(); ++d) {
@@ -285,7 +284,7 @@ class Analyst {
     return Done{};
   }
 
-  // A run of whole operations is judged by these, any other by its ranks' own work.
+  // Uses these verdicts if the run consists of whole operations, else the ranks' own work.
   void name_stragglers(const RunReplay& replay) {
     if (steps_->ranks.size() < 2) {
       note("not_computed",
@@ -321,7 +320,7 @@ class Analyst {
     }
   }
 
-  // Without steps little could be looked for: an empty list would say too much.
+  // Without steps few rules can apply: an empty list of findings would claim too much.
   Status apply_rules() {
     std::vector<Finding> findings = find_all({.report = report(),
                                               .verdicts = verdicts_,
@@ -360,7 +359,7 @@ class Analyst {
     return Done{};
   }
 
-  // Of ranks evenly spread, the first one among them.
+  // Takes evenly spread ranks, including the first.
   Status sum_up_names() {
     const size_t ranks = steps_ ? std::min(options_.names, traces_.size()) : 0;
     if (Status good = tell("names", 0.95); !good.ok()) return good;
@@ -370,7 +369,7 @@ class Analyst {
     for (size_t i = 0; i < ranks; ++i) {
       const size_t r = i * traces_.size() / ranks;
       Result<RankLanes> loaded = load_lanes(traces_[r], analysis_.ranks[r].clock);
-      if (!loaded.ok()) continue;  // it could be read for its digest: said there if not
+      if (!loaded.ok()) continue;  // readable as a digest; if not, already reported there
       lanes.push_back(*std::move(loaded));
       numbers.push_back(traces_[r].rank);
       positions.push_back(r);
@@ -401,7 +400,7 @@ class Analyst {
   const AnalysisOptions& options_;
   const Progress& progress_;
   Analysis analysis_;
-  std::vector<TraceFile> traces_;  // those analysed; the following are by the same position
+  std::vector<TraceFile> traces_;  // the analysed ones; the members below use the same positions
   std::vector<RankDigest> digests_;
   std::vector<std::vector<LatticePiece>> pieces_;
   std::vector<IntervalSet> starved_;               // by digest, until the replay
@@ -409,7 +408,7 @@ class Analyst {
   Matching matching_;
   Alignment alignment_;
   std::optional<Steps> steps_;
-  std::optional<Steps> last_steps_;           // that are replayed; nullopt = all steady ones
+  std::optional<Steps> last_steps_;           // the steps to replay; nullopt = all steady ones
   std::shared_ptr<const RunReplay> replay_;   // where there are steps
   std::shared_ptr<const WhatIfModel> model_;  // where there is something to replay
   std::vector<Verdict> verdicts_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole analysis of a run: digest each rank, then merge. What the report prints and what the
-// timeline draws come from here, so that a number is computed in one place.
+// The whole analysis of a run: digests each rank, then merges. The report and the timeline both
+// take their figures from here, so each is computed in one place.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace dprof::analyzer {
 
-// Gives a digest for each trace, in their order, as digest_all() does.
+// Returns one digest per trace, in the order of the traces, like digest_all().
 using DigestSource = std::function<Result<std::vector<Result<RankDigest>>>(
     std::span<const TraceFile> traces, bool cache, const Progress& progress)>;
 
@@ -32,23 +32,22 @@ struct AnalysisOptions {
   std::vector<int> ranks;                            // empty = all
   RowFilter rows = RowFilter::kAll;                  // of gpu_rows only
   bool cache = false;                                // use and keep digests (digest/cache.h)
-  bool pieces = true;  // fill what is only for drawing: pieces, collectives, messages,
-                       // curves of memory
-  std::vector<Change> what_if = {};  // one question: all of them at once
+  bool pieces = true;  // fill what only drawing needs: pieces, collectives, messages, memory curves
+  std::vector<Change> what_if = {};  // one what-if question: all changes apply together
   size_t names =
-      0;  // of how many ranks events are summed up by name: report.names, lanes are loaded
-  bool model = false;         // keep what further questions are put to
+      0;  // ranks whose events are summed by name for report.names; their lanes are loaded
+  bool model = false;         // keep the model for further what-if questions
   DigestSource digests = {};  // empty: digest_all
 };
 
 struct Analysis {
   Report report;
   std::vector<RankAnalysis> ranks;  // in the order of run.traces (those selected)
-  RankClocks clocks;                // in that order, too
+  RankClocks clocks;                // in the same order
   std::vector<MatchedCollective> collectives;
   std::vector<MatchedMessage> messages;      // by their begin
   std::shared_ptr<const WhatIfModel> model;  // nullptr: not asked for, or nothing to replay
-  bool damaged = false;  // run.damaged, or a trace proved unreadable while it was read: exit code 3
+  bool damaged = false;  // run.damaged, or a trace turned out to be unreadable: exit code 3
 };
 
 Result<Analysis> analyze(const Run& run, const AnalysisOptions& options = {},

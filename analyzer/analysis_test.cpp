@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole analyses of runs whose truth is known (tests/support/run_builder.h).
+// Whole analyses of runs with known truth (tests/support/run_builder.h).
 #include "analyzer/analysis.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ Analysed analysed(const RunSpec& spec, const AnalysisOptions& options = {}) {
   return {*std::move(truth), *std::move(analysis)};
 }
 
-// A light run: few operators, so that many of them can be made.
+// A light run: few operators, so that many runs can be made.
 RunSpec light(int ranks, int64_t steps) {
   RunSpec spec;
   spec.ranks = ranks;
@@ -90,7 +90,7 @@ TEST(AnalysisTest, BreakdownIsThatOfTheSimulatedRun) {
     EXPECT_EQ(category_ns(rank, Category::kOptimizer), steady * spec.optimizer_ns);
     // Five gaps a step that only the step's range covers.
     EXPECT_EQ(category_ns(rank, Category::kHost), steady * 5 * spec.gap_ns);
-    // The first bucket runs beside the rest of backward.
+    // The first bucket overlaps the rest of backward.
     EXPECT_NEAR(static_cast<double>(category_ns(rank, Category::kOverlapped)),
                 static_cast<double>(steady * spec.transfer_ns[0]), 0.05 * steady * kMs);
     EXPECT_NEAR(static_cast<double>(category_ns(rank, Category::kExposedTransfer)),
@@ -358,7 +358,7 @@ TEST(AnalysisTest, ClocksOfTwoHostsDoNotMatterForTheVerdict) {
   ASSERT_EQ(analysis.report.stragglers->size(), 1U);
   EXPECT_EQ(analysis.report.stragglers->front().rank, 3);
   EXPECT_EQ(analysis.report.stragglers->front().cost_ns, one.cost_ns);
-  // There are no probes: the collectives themselves say how far the clocks are apart.
+  // Without probes the collectives alone show the clock offsets.
   EXPECT_THAT(codes(analysis.report), ::testing::Not(Contains("unaligned_clocks")));
   ASSERT_EQ(analysis.report.clock->hosts.size(), 2U);
   EXPECT_EQ(analysis.report.clock->hosts[0].bound_ns, 0);
@@ -367,7 +367,7 @@ TEST(AnalysisTest, ClocksOfTwoHostsDoNotMatterForTheVerdict) {
   ASSERT_TRUE(far.bound_ns);
   EXPECT_LE(std::abs(far.offset_ns - 10 * kNsPerSecond), *far.bound_ns);
   EXPECT_EQ(analysis.report.clock->violations, 0);
-  // The ranks' clocks are handed on: two of one host agree, two of different ones to the bound.
+  // The ranks' clocks are passed on: no bound within a host, the bound across hosts.
   const size_t last = analysis.ranks.size() - 1;
   const TraceNs at = analysis.ranks[0].steps.front().window.begin;
   EXPECT_EQ(analysis.clocks.bound_between(0, at, 1, at), 0);

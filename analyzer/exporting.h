@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run is written for another tool: what `dprof export` and the window's Export… do.
+// Writes a run for another tool: `dprof export`, and Export… in the window.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,15 @@ namespace dprof::analyzer {
 
 struct Exported {
   ExportSummary summary;
-  bool damaged = false;  // not all of the run could be read: exit code 3
+  bool damaged = false;  // part of the run could not be read: exit code 3
 };
 
-// Analyses the run where the format or the steps need it, all ranks of it, whichever are written:
-// they tell each other's clocks and waits.
+// Analyses the run if the format or the steps need it. The analysis covers all ranks, even if only
+// some are written: clocks and waits depend on all of them.
 Result<Exported> export_analysed(const Run& run, const ExportOptions& options,
                                  const std::filesystem::path& out, const Progress& progress = {});
 
-// What was written, what was not and what could not be read, a sentence each.
+// What was written, what was left out and what was unreadable: one sentence each.
 [[nodiscard]] std::vector<std::string> describe_export(const ExportSummary& summary,
                                                        const std::filesystem::path& out);
 

@@ -16,9 +16,9 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr int kCollectiveRounds = 4;  // of agreeing on when a collective ended
+constexpr int kCollectiveRounds = 4;  // rounds of agreeing on when a collective ended
 constexpr int64_t kMarginNs = 5 * kNsPerSecond;
-constexpr int64_t kMostOffsetNs = int64_t{1} << 60;  // a damaged trace may hold any time
+constexpr int64_t kMostOffsetNs = int64_t{1} << 60;  // a damaged trace can contain any time
 
 enum class Method : uint8_t { kNone, kSame, kProbes, kCollectives, kBoth };
 
@@ -41,7 +41,7 @@ std::string word_of(Method method) {
 // A clock that has traces, or that was only probed.
 struct HostState {
   std::string host;
-  Interval span;  // of its digests, by itself
+  Interval span;  // of its digests, in its own time
   std::optional<int64_t> origin_raw_ns;
   std::optional<ClockMap> map;  // to the axis
   Method method = Method::kNone;
@@ -114,7 +114,7 @@ class Aligner {
     find_recorder_bounds();
   }
 
-  // Recorders that share a clock each read it at their start.
+  // Recorders that share a clock each read it when they start.
   void find_recorder_bounds() {
     for (size_t d = 0; d < digests_.size(); ++d) {
       int64_t bound = 0;
@@ -145,7 +145,7 @@ class Aligner {
     for (const ClockProbe& probe : evidence.probes) {
       const size_t peer = clock_at(evidence.peers[static_cast<size_t>(probe.peer)], "");
       if (peer == own) continue;
-      // A clock of which there is no trace has no origin: any will do.
+      // A clock without a trace has no origin: any value will do.
       std::optional<int64_t>& origin = clocks_[peer].origin_raw_ns;
       if (!origin) origin = probe.peer_receive_raw_ns - probe.send.ns;
       const TraceNs there{probe.peer_receive_raw_ns - *origin};
@@ -162,7 +162,7 @@ class Aligner {
     }
   }
 
-  // All times of the run by any clock whose offset is at most that of the cloud.
+  // The run's span by any clock whose offset is at most that of the cloud.
   [[nodiscard]] Interval covers(const Cloud& cloud) const {
     Interval all = clocks_[0].span;
     for (const HostState& clock : clocks_) {
@@ -207,7 +207,7 @@ class Aligner {
     return maps;
   }
 
-  // From the clocks that are known to those that meet them, and on.
+  // Spreads from the known clocks to those that meet them, and onwards.
   void place_by_collectives(const Meetings& meetings) {
     std::vector<bool> placed(clocks_.size());
     for (size_t depth = 0; depth < clocks_.size(); ++depth) {
@@ -238,7 +238,7 @@ class Aligner {
     return any;
   }
 
-  // What the reference saw of collectives may bound a clock better than its probes.
+  // Collectives seen by the reference can bound a clock better than its probes.
   void tighten_by_collectives(const Meetings& meetings) {
     ClockMaps known(clocks_.size());
     known[0].emplace();
@@ -264,7 +264,7 @@ class Aligner {
   void fill_maps() {
     for (const size_t clock : result_.clock_of) {
       const HostState& state = clocks_[clock];
-      // Unknown: as the wall clocks say, without any bound.
+      // Unknown: placed by the wall clocks, without a bound.
       result_.maps.push_back(
           state.map.value_or(ClockMap({{.local = state.span.begin, .bound_ns = std::nullopt}})));
     }

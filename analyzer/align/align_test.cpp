@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 const ClockShape kReference{.offset_ns = 0, .drift = 0};
 
-// A job whose truth is known: ranks on hosts with clocks of their own, which meet in all-reduces.
+// A job with known truth: ranks on hosts with their own clocks, which meet in all-reduces.
 struct Job {
   std::vector<ClockShape> hosts = {kReference, {.offset_ns = 3e6}};
   size_t ranks_per_host = 2;
@@ -103,7 +103,7 @@ struct Job {
     }
   }
 
-  // In the trace of the host's last rank: not of the one that stands first.
+  // Puts them in the trace of the host's last rank, not the first.
   void add_probes(size_t host) {
     const size_t asking = probed_by_reference ? 0 : host;
     const size_t asked = probed_by_reference ? host : 0;
@@ -119,7 +119,7 @@ struct Job {
     });
   }
 
-  // All that host's times, by so much.
+  // Shifts all times of that host.
   void move(size_t host, int64_t more) {
     for (size_t d = 0; d < digests.size(); ++d) {
       if (d / ranks_per_host != host) continue;
@@ -348,7 +348,7 @@ TEST(PutOnAxis, MovesEveryTimeAndKeepsSetsCanonical) {
   digest.steps = {{0, {{0}, {500}}}, {1, {{500}, {1'000}}}};
   digest.collectives.resize(1);
   digest.collectives[0].ready = TraceNs{30};
-  // The clock runs twice too fast: neighbours a nanosecond apart fall together.
+  // The clock runs twice too fast: neighbours a nanosecond apart become equal.
   for (int64_t t = 0; t < 1'000; t += 2) digest.ops.push_back({{t}, {t + 1}});
   Alignment alignment;
   alignment.maps = {ClockMap({{{0}, 100, 1}, {{1'000}, 600, 1}})};
@@ -370,7 +370,7 @@ TEST(DeviceClocks, ResidualAndKernelsBeforeTheirLaunch) {
   for (int64_t i = 0; i < 20; ++i) {
     const TraceNs at{i * kNsPerSecond};
     digest.clock.devices.push_back({0, at, at.ns + 777 + i * 3'000, 200});
-    // The second one's clock runs backwards and forwards.
+    // The second device's clock runs backwards and forwards.
     digest.clock.devices.push_back({1, at, at.ns + (i % 2) * 40'000, 200});
   }
   std::ranges::stable_sort(digest.clock.devices, {}, &DevicePair::device);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNoPath = std::numeric_limits<double>::infinity();
 constexpr int kRounds = 10;      // of re-weighting
-constexpr size_t kTimes = 64;    // at which loops are looked at
+constexpr size_t kTimes = 64;    // times at which loops are evaluated
 constexpr double kLeastNs = 10;  // a residual weighs no more than one of that size
 
 double usual_bound(const ClockEdge& edge) {
@@ -94,7 +94,7 @@ class Placer {
   }
 
  private:
-  // Dijkstra: to each clock the way with the least sum of bounds.
+  // Dijkstra: the path with the smallest sum of bounds to each clock.
   void grow_tree() {
     using Entry = std::pair<double, size_t>;
     std::vector<double> cost(graph_.clocks.size(), kNoPath);
@@ -149,7 +149,7 @@ class Placer {
     return placed > tree_edges_;
   }
 
-  // What `edge` says beyond the present maps, at a moment of the axis.
+  // What `edge` says beyond the present maps, at a time on the axis.
   [[nodiscard]] Residual residual_at(const ClockEdge& edge, TraceNs axis) const {
     const TraceNs there = graph_.clocks[edge.from]->map.from_axis(axis);
     const TraceNs other = graph_.clocks[edge.to]->map.to_axis(edge.fit.map.to_axis(there));
@@ -176,7 +176,7 @@ class Placer {
     return result;
   }
 
-  // Edges that most of the time are farther from the solution than they can be.
+  // Edges that are, at most times, farther from the solution than their width allows.
   void leave_out_contradictions() {
     std::vector<size_t> bad(edges_.size());
     for (const TraceNs axis : times()) {
@@ -226,8 +226,8 @@ class Placer {
     }
   }
 
-  // The correction's bounds replace the map's, where they were found: at those times only, so the
-  // map gets its knots there.
+  // Where the correction has bounds, they replace the map's: at those times only, so the map gets
+  // its knots there.
   static void apply(const ClockMap& correction, ClockMap& map) {
     std::vector<ClockMap::Knot> knots;
     const ClockMap whole = composed(map, correction);
@@ -236,7 +236,7 @@ class Placer {
       const std::optional<int64_t> before = map.bound_at(knot.local);
       const int64_t moved = std::abs(correction.offset_at(middle));
       ClockMap::Knot fused{knot.local, knot.offset_ns, correction.bound_on_axis(middle)};
-      // Between the times that were looked at only what the way itself says is sure.
+      // Between these times only the bound of the path itself is certain.
       if (before && fused.bound_ns && *before > 2 * *fused.bound_ns)
         fused.bound_ns = *before + moved;
       knots.push_back(fused);
@@ -277,7 +277,7 @@ std::vector<double> least_absolute(size_t clocks, size_t reference,
 
 std::optional<Limits> limits_of(size_t clocks, size_t reference,
                                 std::span<const Residual> residuals) {
-  // Shortest ways in the graph of differences: Bellman and Ford, from the reference and towards it.
+  // Shortest paths in the graph of differences (Bellman-Ford), from the reference and towards it.
   Limits limits{std::vector<double>(clocks, -kNoPath), std::vector<double>(clocks, kNoPath)};
   limits.least[reference] = limits.most[reference] = 0;
   constexpr double kRounding = 1e-3;

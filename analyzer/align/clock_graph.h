@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From probes between pairs of clocks to one axis: the ways with the least bounds, and where there
-// are more ways than one, what agrees best with all of them.
+// Places clocks on one axis from probes between pairs of them: takes the paths with the smallest
+// bounds, and where there are several paths, the offsets that agree best with all of them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer {
 
-// What probes tell of two clocks: `fit.map` leads from the one to the other.
+// What probes show about two clocks: `fit.map` leads from the one to the other.
 struct ClockEdge {
   size_t from = 0;
   size_t to = 0;
@@ -30,8 +30,8 @@ struct PlacedClock {
 };
 
 struct ClockGraph {
-  std::vector<std::optional<PlacedClock>> clocks;  // nullopt: no way of probes to the reference
-  int64_t contradicting_edges = 0;                 // left out: they disagree with the others
+  std::vector<std::optional<PlacedClock>> clocks;  // nullopt: no path of probes to the reference
+  int64_t contradicting_edges = 0;                 // left out: they contradict the others
 };
 
 // `covers` is the part of the axis on which clocks are compared. O(edges * knots), and with loops
@@ -50,8 +50,8 @@ struct Residual {
 [[nodiscard]] std::vector<double> least_absolute(size_t clocks, size_t reference,
                                                  std::span<const Residual> residuals);
 
-// What x[i] can be if every |x[from] - x[to] - value| <= width: the tightest limits, over all ways.
-// nullopt: the residuals contradict each other.
+// The tightest limits of x[i], over all paths, under |x[from] - x[to] - value| <= width. nullopt:
+// the residuals contradict each other.
 struct Limits {
   std::vector<double> least;
   std::vector<double> most;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kSeconds = 60;
 constexpr Interval kRun{{0}, {60'000'000'000}};
 
-// Probes of clock `from` towards clock `to`, both of known shapes against the truth.
+// Probes of clock `from` towards clock `to`, both with a known shape relative to the truth.
 ClockEdge edge(size_t from, const ClockShape& from_shape, size_t to, const ClockShape& to_shape,
                const NetworkShape& network, uint64_t seed) {
   Cloud cloud;
@@ -41,7 +41,7 @@ const ClockShape kA{.offset_ns = 3e6, .drift = 20e-6};
 const ClockShape kB{.offset_ns = -8e6, .drift = -30e-6};
 
 TEST(ClockGraph, FollowsChainsInBothDirections) {
-  // The reference probes A, and B probes A: neither was probed by the reference's host alone.
+  // The reference probes A, and B probes A: the reference's host did not probe both.
   const std::vector<ClockEdge> edges = {edge(0, kTrue, 1, kA, kBusy, 1),
                                         edge(2, kB, 1, kA, kBusy, 2)};
   const ClockGraph graph = place_clocks(4, 0, edges, kRun);
@@ -68,7 +68,7 @@ TEST(ClockGraph, LoopsNarrowTheBounds) {
 }
 
 TEST(ClockGraph, AnEdgeThatContradictsTheOthersIsDropped) {
-  // One that says half a millisecond more than it can, as after a clock was set unseen.
+  // One edge claims half a millisecond more than possible, as after an unseen clock step.
   const ClockShape lie{.offset_ns = kA.offset_ns + 5e5, .drift = kA.drift};
   const NetworkShape wide{.one_way_ns = 30e3};
   std::vector<ClockEdge> edges = {edge(1, kA, 0, kTrue, kIdle, 1), edge(2, kB, 0, kTrue, kIdle, 2),
@@ -85,14 +85,14 @@ TEST(LeastAbsolute, AnOutlierMovesNothing) {
   std::vector<Residual> residuals = {{1, 0, 100, 10}, {2, 0, 200, 10}, {1, 2, -100, 10},
                                      {3, 1, 50, 10},  {3, 2, -50, 10}, {3, 0, 9'000, 10}};
   const std::vector<double> x = least_absolute(4, 0, residuals);
-  // Residuals below 10 ns are not told apart: they share the pull of the outlier.
+  // Residuals below 10 ns weigh the same: they share the pull of the outlier.
   EXPECT_NEAR(x[1], 100, 20);
   EXPECT_NEAR(x[2], 200, 20);
   EXPECT_NEAR(x[3], 150, 20);
 }
 
 TEST(Limits, AreIntersectedOverAllWays) {
-  // Two ways to clock 1, each with a width of 50, which leave 10 in common.
+  // Two paths to clock 1, each with a width of 50, which overlap by 10.
   const std::vector<Residual> residuals = {{1, 0, 0, 50}, {1, 0, 90, 50}};
   const std::optional<Limits> limits = limits_of(2, 0, residuals);
   ASSERT_TRUE(limits);

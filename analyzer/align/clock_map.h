@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates the times of one host to the axis of the run, and says how well.
+// Translates one host's times to the run's axis, with a bound on the error.
 //
 // Threading  immutable once made; share by const reference.
 // Units      ns; offset = how far the host's clock is ahead of the axis.
@@ -17,24 +17,24 @@ namespace dprof::analyzer {
 // offset(t) is linear between knots and constant beyond them.
 //
 // Invariant  knots are in order of time; local - offset grows with local, so order within a host is
-//            kept. No knots: the identity, exactly.
+//            kept. Without knots it is exactly the identity.
 class ClockMap {
  public:
   struct Knot {
     TraceNs local;
     int64_t offset_ns = 0;            // how far the host is ahead of the axis
-    std::optional<int64_t> bound_ns;  // half-width that holds the truth; nullopt = none known
+    std::optional<int64_t> bound_ns;  // half-width that contains the truth; nullopt = unknown
   };
 
   ClockMap() = default;
-  // Knots that would turn time back are moved so that it stands still instead.
+  // Knots that would make time run backwards are moved so that it stands still instead.
   explicit ClockMap(std::vector<Knot> knots);
 
   [[nodiscard]] bool is_identity() const { return knots_.empty(); }
   // All of these are O(log knots).
   [[nodiscard]] int64_t offset_at(TraceNs local) const;
   [[nodiscard]] TraceNs to_axis(TraceNs local) const;
-  [[nodiscard]] TraceNs from_axis(TraceNs axis) const;  // good to a ns or two
+  [[nodiscard]] TraceNs from_axis(TraceNs axis) const;  // accurate to a ns or two
   // Half-width of the error of to_axis; 0 for the identity, nullopt = unknown.
   [[nodiscard]] std::optional<int64_t> bound_at(TraceNs local) const;
   [[nodiscard]] std::optional<int64_t> bound_on_axis(TraceNs axis) const;
@@ -44,26 +44,25 @@ class ClockMap {
   std::vector<Knot> knots_;
 };
 
-// From `inner`'s clock to the axis that `outer` leads to, where `inner` leads to `outer`'s clock.
-// Bounds add up. O((n + m) log).
+// Leads from `inner`'s clock to the axis of `outer`; `inner` leads to `outer`'s clock. Bounds add
+// up. O((n + m) log).
 [[nodiscard]] ClockMap composed(const ClockMap& inner, const ClockMap& outer);
 
-// The way back: takes the axis for local.
+// The inverse map: from the axis to local time.
 [[nodiscard]] ClockMap inverse_of(const ClockMap& map);
 
-// How well the times of each two ranks can be compared.
-// By rank, in the order of the traces.
+// How well the times of any two ranks can be compared. By rank, in the order of the traces.
 struct RankClocks {
   std::vector<ClockMap> maps;  // from a rank's times before put_on_axis to the axis
 
-  // Which clock each rank has; empty = one each. Where a clock has several recorders, which of
-  // them and how well that is tied to the others.
+  // Each rank's clock; empty = one each. Where a clock has several recorders: which of them, and
+  // how well it is tied to the others.
   std::vector<size_t> clock_of;
   std::vector<int64_t> recorder_of;
   std::vector<int64_t> recorder_bound_ns;
 
-  // What a difference of times of two ranks can be wrong by; nullopt = unknown, 0 = they have one
-  // clock. The times are on the axis.
+  // Largest error of a time difference between two ranks; nullopt = unknown, 0 = same clock. Times
+  // are on the axis.
   [[nodiscard]] std::optional<int64_t> bound_between(size_t rank, TraceNs at, size_t other,
                                                      TraceNs other_at) const;
 };

@@ -30,7 +30,7 @@ TEST(ClockMap, IsLinearBetweenKnotsAndConstantBeyond) {
 }
 
 TEST(ClockMap, KeepsOrderEvenWhereTheClockJumped) {
-  // Five times ahead by more than the time between: on the axis time must not turn back.
+  // Ahead by five times more than the time between them: the axis must not run backwards.
   const ClockMap map({{{0}, 0, 1}, {{10}, 500, 1}, {{1'000}, 400, 1}});
   TraceNs last = map.to_axis({-20});
   for (int64_t t = -20; t < 1'100; ++t) {
@@ -88,7 +88,7 @@ TEST(Hull, LiesBelowAllPoints) {
   }
 }
 
-// Moon, Skelly and Towsley: of all lines below the points none lies closer in the sum.
+// Moon, Skelly and Towsley: no line below the points has a smaller sum of distances.
 TEST(Hull, EdgeOverTheMeanIsTheClosestLine) {
   std::mt19937_64 random(3);
   std::exponential_distribution<double> queue(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evidence about the offset between two clocks: times at which it was at least, at most or about a
-// value. Probes and collectives give the same kind of evidence, so one estimator serves both.
+// value. Probes and collectives give the same kind of evidence, so one estimator handles both.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dprof::analyzer {
 // host changes nothing.
 class Cloud {
  public:
-  // The offset at `at` is not less than `offset_ns`, not more, about that much.
+  // The offset at `at` is at least, at most or about `offset_ns`.
   void at_least(TraceNs at, int64_t offset_ns) { lower.push_back(relative(at, offset_ns)); }
   void at_most(TraceNs at, int64_t offset_ns) { upper.push_back(relative(at, offset_ns)); }
   void about(TraceNs at, int64_t offset_ns) { middle.push_back(relative(at, offset_ns)); }
@@ -27,7 +27,7 @@ class Cloud {
 
   std::vector<Point> lower;
   std::vector<Point> upper;
-  std::vector<Point> middle;  // empty: the middle between what is possible is the best guess
+  std::vector<Point> middle;  // empty: use the middle of the possible range
 
  private:
   Point relative(TraceNs at, int64_t offset_ns);

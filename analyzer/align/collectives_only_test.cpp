@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of 2 to 128 hosts that nobody probed: all that is known of them are the ends of their
-// collectives (docs/analysis/clocks.md has the figures).
+// Clocks of 2 to 128 hosts without probes: the only evidence is the ends of their collectives
+// (docs/analysis/clocks.md has the figures).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ TEST_P(CollectivesOnlyTest, ErrorsAreSmallAndBoundsCoverThem) {
   EXPECT_LE(not_covered * 100, static_cast<int64_t>(errors.size()));
   RecordProperty("median_ns", static_cast<int>(median(errors)));
   RecordProperty("p99_ns", static_cast<int>(quantile(errors, 0.99)));
-  // Two hosts: the error is that of one draw of how late the ranks of each are.
+  // Two hosts: the error is that of one draw of how late each one's ranks are.
   EXPECT_LE(median(errors), 2e3 + (network.hosts == 2 ? 0.25 : 0.1) * network.spread_ns);
   EXPECT_LE(quantile(errors, 0.99), 5e3 + 0.5 * network.spread_ns);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines under or over a cloud of points, by convex hulls: what a clock's skew is found with.
+// Lines under or over a cloud of points, by convex hulls; used to find a clock's skew.
 #pragma once
 
 #include <optional>
@@ -25,9 +25,9 @@ struct Line {
 [[nodiscard]] std::vector<Point> lower_hull(std::span<const Point> points);
 [[nodiscard]] std::vector<Point> upper_hull(std::span<const Point> points);
 
-// The hull's edge over `t`: with t the mean of the points' times it is the line on their side of
-// all points whose distances to them have the least sum (Moon, Skelly, Towsley). `hull` has one
-// vertex at least; of one vertex the line is level.
+// The hull's edge over `t`. With t the mean of the points' times, it is the line on their side of
+// all points with the least sum of distances (Moon, Skelly, Towsley). `hull` has at least one
+// vertex; with exactly one the line is level.
 [[nodiscard]] Line edge_over(std::span<const Point> hull, double t);
 
 struct SlopeRange {
@@ -35,9 +35,9 @@ struct SlopeRange {
   double most = 0;
 };
 
-// Which slopes a line can have that passes no point of `floor` below and none of `ceiling` above,
-// by their hulls (upper_hull of the floor, lower_hull of the ceiling), allowing `slack`. nullopt:
-// there is no such line, or nothing limits it. O(n * m) in vertices.
+// The slopes of lines that pass below no point of `floor` and above none of `ceiling`, from their
+// hulls (upper_hull of the floor, lower_hull of the ceiling), allowing `slack`. nullopt: no such
+// line, or nothing limits it. O(n * m) in vertices.
 [[nodiscard]] std::optional<SlopeRange> slopes_between(std::span<const Point> floor,
                                                        std::span<const Point> ceiling,
                                                        double slack);

@@ -17,14 +17,14 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 bool tells(const Instance& instance) {
   if (!instance.comparable || !is_synchronising(instance.function)) return false;
   if (instance.function == Function::kAllToAll) return false;
-  // Nothing to move: nobody waits. A barrier waits all the same.
+  // Without bytes no rank waits, except in a barrier.
   return instance.function == Function::kBarrier || instance.bytes != 0;
 }
 
-// The moments between which a meeting lies, as the clocks of known maps saw it.
+// The interval of a meeting, as the clocks of known maps saw it.
 struct KnownTimes {
-  int64_t last_start = -kNever;  // at least one had not begun before
-  int64_t first_end = kNever;    // and one had ended by then
+  int64_t last_start = -kNever;  // at least one had not begun before this
+  int64_t first_end = kNever;    // and at least one had ended by this
   std::vector<int64_t> ends;
 
   void add_limits(const MeetingPart& part, const ClockMap& map) {
@@ -44,7 +44,7 @@ struct KnownTimes {
   }
 };
 
-// The knots of a reset stand side by side: what is known on one side is not on the other.
+// The two knots of a reset are adjacent: evidence on one side says nothing about the other.
 bool is_at_reset(const std::vector<ClockMap::Knot>& knots, size_t k) {
   const auto beside = [&](size_t i) { return knots[i + 1].local.ns - knots[i].local.ns <= 1; };
   return (k > 0 && beside(k - 1)) || (k + 1 < knots.size() && beside(k));
@@ -54,7 +54,7 @@ bool is_at_reset(const std::vector<ClockMap::Knot>& knots, size_t k) {
 
 Meetings::Meetings(std::span<const RankDigest> digests, const Matching& matching,
                    std::span<const size_t> clock_of) {
-  std::vector<size_t> place_of;  // by clock: where its last part stands
+  std::vector<size_t> place_of;  // by clock: position of its last part
   for (const Instance& instance : matching.instances) {
     if (!tells(instance)) continue;
     const size_t begin = parts_.size();
@@ -123,7 +123,7 @@ bool tighten(ClockMap& map, const Cloud& cloud) {
     ClockMap::Knot& knot = knots[k];
     if (!knot.bound_ns || is_at_reset(map.knots(), k)) continue;
     const double at = static_cast<double>((knot.local - cloud.time_of(0)).ns);
-    int64_t least = -*knot.bound_ns;  // of what is to be added to the offset
+    int64_t least = -*knot.bound_ns;  // of the correction to the offset
     int64_t most = *knot.bound_ns;
     const auto look = [&](const std::vector<Point>& points, auto&& take) {
       for (auto p = std::ranges::lower_bound(points, at - kReachNs, {}, &Point::t);
@@ -131,8 +131,8 @@ bool tighten(ClockMap& map, const Cloud& cloud) {
         const TraceNs time = cloud.time_of(p->t);
         const std::optional<int64_t> there = map.bound_at(time);
         if (!there) continue;
-        // How much the offset may change from there to here: by the drift, and by what the map
-        // itself does not know (a reset).
+        // How much the offset can change from there to here: the drift, and the map's own
+        // uncertainty at a reset.
         const double doubt = std::abs(p->t - at) * 2 * static_cast<double>(*knot.bound_ns);
         take(cloud.offset_of(p->v) - map.offset_at(time),
              static_cast<int64_t>(doubt / kKnotWindowNs) + 1 +
@@ -158,7 +158,7 @@ Violations violations_of(const Meetings& meetings, const ClockMaps& maps) {
     int bounded = 0;
     bool violated = false;
     for (const MeetingPart& part : meetings.parts(m)) {
-      violated = violated || part.last_start > part.first_end;  // on one clock there is no doubt
+      violated = violated || part.last_start > part.first_end;  // no doubt within one clock
       if (!maps[part.clock] || !maps[part.clock]->bound_at(part.first_end)) continue;
       times.add_limits(part, *maps[part.clock]);
       ++bounded;

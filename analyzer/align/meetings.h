@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence about clocks from synchronising collectives: none can end on a host before it has begun
-// on all others, and it ends everywhere at about the same time.
+// Evidence about clocks from synchronising collectives: none can end on one host before it has
+// begun on all others, and all hosts see its end at about the same time.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace dprof::analyzer {
 
-// One clock's part of one collective, by that clock: over all its ranks.
+// One clock's part of one collective: all its ranks together.
 struct MeetingPart {
   size_t clock = 0;
   TraceNs last_start;
   TraceNs first_end;
 };
 
-// Every finished synchronising collective, as the clocks saw it. All-to-alls are left out: where
-// sizes differ, some members wait for nobody.
+// Every finished synchronising collective, as the clocks saw it. All-to-alls are left out: with
+// uneven sizes some members wait for no other.
 //
-// Invariant  the parts of one meeting stand together, by clock, one for each.
+// Invariant  the parts of one meeting are adjacent, sorted by clock, one for each.
 class Meetings {
  public:
   // `clock_of` gives each digest's clock. O(members).
@@ -42,21 +42,21 @@ class Meetings {
   std::vector<size_t> begins_ = {0};
 };
 
-// A clock's way to the axis; nullopt = not known yet.
+// A clock's map to the axis; nullopt = not known yet.
 using ClockMaps = std::vector<std::optional<ClockMap>>;
 
-// For each clock with `wanted`: what its meetings with clocks of `known` maps say about its offset
-// to the axis. `middle` of the clouds is the end here against the median of the ends by all clocks
-// with a map in `guessed`. Memory and time O(parts).
+// For each clock with `wanted`: its offset to the axis, as its meetings with clocks of `known` maps
+// show it. `middle` of the clouds compares the end here with the median end over all clocks with a
+// map in `guessed`. Memory and time O(parts).
 [[nodiscard]] std::vector<Cloud> clouds_of(const Meetings& meetings, const ClockMaps& known,
                                            const ClockMaps& guessed,
                                            const std::vector<bool>& wanted);
 
-// Which clocks meet one of a known map.
+// Which clocks share a meeting with a clock of a known map.
 [[nodiscard]] std::vector<bool> reachable(const Meetings& meetings, const ClockMaps& known);
 
-// Moves each knot of `map` into what the cloud allows near it, and narrows its bound. True if that
-// changed anything. O(points + knots).
+// Moves each knot of `map` into the range the cloud allows near it, and narrows its bound. Returns
+// whether anything changed. O(points + knots).
 bool tighten(ClockMap& map, const Cloud& cloud);
 
 struct Violations {
@@ -64,8 +64,8 @@ struct Violations {
   int64_t count = 0;
 };
 
-// Meetings that ended on one clock before they had begun on another, by more than the bounds;
-// maps without a bound are not looked at. O(parts).
+// Meetings that ended on one clock before they began on another, by more than the bounds; maps
+// without a bound are skipped. O(parts).
 [[nodiscard]] Violations violations_of(const Meetings& meetings, const ClockMaps& maps);
 
 }  // namespace dprof::analyzer

@@ -14,11 +14,11 @@ namespace {
 constexpr double kFitWindowNs = 10.0 * kNsPerSecond;
 constexpr double kMostWindows = 20'000;  // wider ones in what lasts longer than two days
 constexpr double kJitterNs = 1'000;      // of a timestamp: the kernel's and the conversion of ticks
-constexpr double kQuartzDrift = 200e-6;  // where nothing is known: beyond any quartz
+constexpr double kQuartzDrift = 200e-6;  // without evidence: beyond any quartz
 constexpr double kUsefulSlope = 50e-6;   // a slope known worse than this is not used
-constexpr double kLeastWander = 0.3e-6;  // a drift is not more constant than that (temperature)
+constexpr double kLeastWander = 0.3e-6;  // no drift is more constant than that (temperature)
 constexpr size_t kEnoughForSlope = 8;    // guesses
-constexpr size_t kNeighbours = 2;        // windows on each side that a guess listens to
+constexpr size_t kNeighbours = 2;        // windows on each side that influence a guess
 constexpr double kFirstAwayNs = 50e6;    // beyond the evidence, the first knot
 constexpr double kBestShare = 0.05;      // of the evidence: its spread is the likely error
 
@@ -27,13 +27,13 @@ struct Window {
   double least = 0;  // at the centre
   double most = 0;
   double guess = 0;
-  double half = 0;   // of what is possible, as seen from the guess
-  double slope = 0;  // that was taken out
+  double half = 0;   // of the possible range, as seen from the guess
+  double slope = 0;  // the skew that was removed
   double likely = 0;
   bool contradicts = false;
 };
 
-// The best of the values, which are how far evidence lies from the best: their mean.
+// Mean of the best values, which are distances of evidence from the best one.
 double spread_of(std::vector<double> distances) {
   const size_t n = std::min(
       distances.size(),
@@ -83,7 +83,7 @@ class PartFit {
     return knots;
   }
 
-  // What is known at `t`, before or after everything in this part.
+  // The offset at `t`, before or after everything in this part.
   [[nodiscard]] Knot beyond(double t) const {
     const bool before = t < part_.begin;
     const Window& window = before ? windows_.front() : windows_.back();
@@ -157,9 +157,9 @@ class PartFit {
     if (part_.middle.empty()) listen_to_neighbours();
   }
 
-  // A window without a clean probe has much room. Its neighbours leave less, though a drift may
-  // wander on the way: the guess is the middle of that. The bound stays what the window itself
-  // says.
+  // A window without a clean probe leaves a wide range. Its neighbours narrow it, allowing for a
+  // wandering drift: the guess is the middle of that range. The bound remains that of the window
+  // itself.
   void listen_to_neighbours() {
     std::vector<double> guesses;
     for (size_t w = 0; w < windows_.size(); ++w) {
@@ -203,10 +203,10 @@ class PartFit {
     window.half = std::max(window.guess - window.least, window.most - window.guess);
   }
 
-  // A drift that wanders is steeper here and flatter there: the slope between the neighbours is
-  // nearer to the truth within a window than that of the whole.
+  // A wandering drift is steeper in some places and flatter in others: within a window the slope
+  // between its neighbours is closer to the truth than the overall one.
   void refill_with_local_slopes(size_t count) {
-    if (windows_.size() != count) return;  // with holes: the skew of the whole must do
+    if (windows_.size() != count) return;  // with gaps: keep the overall skew
     std::vector<double> slopes(count);
     for (size_t w = 0; w < count; ++w) {
       const size_t before = w == 0 ? 0 : w - 1;
@@ -216,8 +216,8 @@ class PartFit {
     fill_windows(count, slopes);
   }
 
-  // The offset was not in any place that its window's evidence allows: it moved within. That is
-  // less than a reset, and lies between the two.
+  // No single offset satisfies the window's evidence: it moved within the window, by less than a
+  // reset. The true offset is between the two limits.
   void settle_contradictions() {
     std::vector<double> halves;
     for (const Window& w : windows_) {
@@ -233,7 +233,7 @@ class PartFit {
     return (windows_[b].guess - windows_[a].guess) / (windows_[b].centre - windows_[a].centre);
   }
 
-  // How much steeper or flatter it may be within the part than was assumed.
+  // How far the slope within the part can deviate from the assumed one.
   [[nodiscard]] double inner_slope_error() const {
     if (windows_.size() == 1) return slope_error_;
     double most = 0;
@@ -255,7 +255,7 @@ class PartFit {
     return {t, window.guess + window.slope * away, bound_of(w) + slope_error * std::abs(away)};
   }
 
-  // Where windows are missing, nobody knows how the offset went between.
+  // Where windows are missing, the offset between them is unknown.
   void add_middle(size_t w, std::vector<Knot>& knots) const {
     const Window& a = windows_[w - 1];
     const Window& b = windows_[w];
@@ -282,14 +282,14 @@ class KnotList {
                       static_cast<int64_t>(std::ceil(knot.bound))});
   }
 
-  // Between here and `next` the offset jumped, nobody knows when.
+  // Between here and `next` the offset jumped, at an unknown time.
   void add_reset(const PartFit::Knot& before, const PartFit::Knot& next) {
     const double jump = std::abs(next.offset - before.offset);
     add({before.t + 1, before.offset, before.bound + jump});
     add({next.t - 1, next.offset, next.bound + jump});
   }
 
-  // What is not sure grows with the distance from the evidence: knots at growing distances.
+  // Uncertainty grows with the distance from the evidence: knots at growing distances.
   void add_before(const PartFit& fit, double begin, double from) {
     std::vector<double> times;
     for (double away = kFirstAwayNs; begin - from > away; away *= 2) times.push_back(begin - away);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The offset between two clocks over time, from a cloud of what is possible
-// (docs/analysis/clocks.md, steps 2 to 4): the skew by convex hulls, then in windows of 10 s the
-// least delays of both directions, independently, with the skew taken out.
+// The offset between two clocks over time, from a cloud of possible values
+// (docs/analysis/clocks.md, steps 2 to 4): the skew by convex hulls, then, with the skew removed,
+// the least delays of each direction independently in windows of 10 s.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct OffsetFit {
   ClockMap map;  // from the one clock to the other
   double drift = 0;
   int64_t resets = 0;
-  int64_t contradicting = 0;  // blocks of evidence left out, since they cannot be true
+  int64_t contradicting = 0;  // blocks of evidence left out because they cannot be true
   std::optional<int64_t> likely_ns;
 };
 
-// nullopt: the cloud bounds the offset from one side only. The map's bounds also hold within
-// `covers`, where there is no evidence; they grow there. O(points log points).
+// nullopt: the cloud bounds the offset from one side only. The map's bounds hold everywhere in
+// `covers`; they grow where there is no evidence. O(points log points).
 [[nodiscard]] std::optional<OffsetFit> fit_offset(Cloud cloud, Interval covers);
 
 }  // namespace dprof::analyzer

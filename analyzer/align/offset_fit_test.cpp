@@ -81,7 +81,7 @@ const Scenario kScenarios[] = {
     {"two_windows", {.drift = -50e-6, .wander = kWander}, kBusy, 25, 20},
     {"step_forward", {.wander = kWander, .step_at_s = 150.5, .step_ns = 5e6}, kBusy, 300, 5000},
     {"step_backward", {.wander = kWander, .step_at_s = 150.5, .step_ns = -5e6}, kBusy, 300, 5000},
-    // Too small to be told from queueing: the bounds have to hold all the same.
+    // Too small to distinguish from queueing: the bounds have to hold all the same.
     {"step_40us", {.step_at_s = 150.5, .step_ns = 4e4}, kBusy, 300, 5000},
     {"step_15us", {.step_at_s = 155, .step_ns = -1.5e4}, kIdle, 300, 5000},
     {"fast_wander", {.wander = kWander, .wander_period_s = 60}, kBusy, 300, 10},
@@ -138,7 +138,8 @@ TEST(OffsetFit, AConstantAddedToAClockChangesTheOffsetOnly) {
 }
 
 TEST(OffsetFit, EvidenceOfAllSourcesIsIntersected) {
-  // One source leaves room above, the other one below; each alone has a half-width of 50 us.
+  // One source bounds the offset well from below, the other from above; each has a half-width of 50
+  // us.
   Cloud cloud;
   for (int64_t s = 0; s < 9; ++s) {
     const TraceNs at{s * kNsPerSecond};

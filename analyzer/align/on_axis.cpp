@@ -6,7 +6,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Rounding may make neighbours touch, or an interval of a nanosecond vanish.
+// Rounding can make neighbours touch, or an interval of a nanosecond vanish.
 void make_canonical(IntervalSet& set) {
   bool canonical = true;
   for (const Interval& interval : set) canonical = canonical && !interval.empty();

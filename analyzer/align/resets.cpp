@@ -12,11 +12,11 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kBlockNs = 0.5 * kNsPerSecond;  // a burst of probes, or the like
-constexpr double kSlackNs = 2'000;               // what timestamps may be off
-constexpr double kWander = 5e-6;                 // how much a drift may change, at the most
-constexpr double kWorkingDrift = 500e-6;         // no clock that works drifts that much
+constexpr double kSlackNs = 2'000;               // timestamp error
+constexpr double kWander = 5e-6;                 // largest change of a drift
+constexpr double kWorkingDrift = 500e-6;         // no working clock drifts that much
 
-// What is possible within a short stretch of time.
+// The possible offsets within a short stretch of time.
 struct Block {
   double begin = 0;
   double end = 0;
@@ -56,7 +56,7 @@ struct Trend {
   double uncertainty = kWorkingDrift;
 };
 
-// Slope between blocks a quarter of the time apart, of which one reset can spoil a quarter; from
+// Slope between blocks a quarter of the time apart (one reset can spoil a quarter of them), from
 // the narrower half of the blocks.
 Trend trend_of(const std::vector<Block>& blocks) {
   std::vector<double> widths;
@@ -82,7 +82,7 @@ Trend trend_of(const std::vector<Block>& blocks) {
           std::min(kWorkingDrift, 2 * (usual + kSlackNs) / apart)};
 }
 
-// The offsets that everything since the last reset allows, at a moment.
+// The offsets at one moment that agree with everything since the last reset.
 struct Possible {
   double least = -kUnbounded;
   double most = kUnbounded;
@@ -98,7 +98,7 @@ struct Possible {
   void take(const Block& b) {
     least = std::max(least, b.least);
     most = std::min(most, b.most);
-    if (least > most) std::swap(least, most);  // by the slack
+    if (least > most) std::swap(least, most);  // can cross because of the slack
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where a clock was set or stood still: the offset that is possible before cannot be joined
-// with that after by any drift that clocks have.
+// Finds where a clock was set or stood still: no realistic drift joins the offsets possible before
+// with those after.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dprof::analyzer {
 
-// A stretch of time without a reset, with the points in it.
+// A stretch of time without a reset, and the points in it.
 struct CloudPart {
   double begin = 0;  // of its first and last point
   double end = 0;
@@ -20,8 +20,8 @@ struct CloudPart {
 };
 
 struct CloudParts {
-  std::vector<CloudPart> parts;  // in order of time; one at least has points on both sides
-  int64_t contradicting = 0;     // blocks that agree neither with what was before nor after
+  std::vector<CloudPart> parts;  // in order of time; at least one has points on both sides
+  int64_t contradicting = 0;     // blocks that agree neither with those before nor those after
 };
 
 // `cloud` is sorted. O(points).

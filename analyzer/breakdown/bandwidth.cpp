@@ -47,7 +47,7 @@ std::optional<double> size_of(const Instance& instance, std::span<const RankDige
     case Function::kAllGather:
     case Function::kGather:
       if (known == ranks) return static_cast<double>(sum);
-      // The others gave as much as these did, on average.
+      // Assumes that the others contributed the same on average.
       return static_cast<double>(sum) * static_cast<double>(ranks) / static_cast<double>(known);
     case Function::kAllToAll:
     case Function::kScatter:

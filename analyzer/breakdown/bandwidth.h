@@ -11,19 +11,20 @@
 namespace dprof::analyzer {
 
 struct Bandwidth {
-  double algbw = 0;  // bytes/s: the size, by the time
-  double busbw = 0;  // what each link has to carry: comparable between functions and rank counts
+  double algbw = 0;  // bytes/s: size divided by time
+  double busbw = 0;  // what each link carries: comparable between functions and rank counts
 };
 
-// What nccl-tests takes for the size of a collective of `ranks`, of which each gives `input_bytes`
-// (a scatter: the root). All-gather and gather: the total over ranks.
+// The size of a collective as nccl-tests defines it, for `ranks` ranks of which each contributes
+// `input_bytes` (a scatter: the root). All-gather and gather: the total over ranks.
 [[nodiscard]] double size_of(schema::Function function, int64_t input_bytes, size_t ranks);
 
 // busbw / algbw.
 [[nodiscard]] double bus_factor(schema::Function function, size_t ranks);
 
-// The size of one instance by what its members gave: uneven all-gathers count their sum, uneven
-// all-to-alls the most that a member sent (what it received is not recorded). nullopt = unknown.
+// The size of one instance from its members' contributions: uneven all-gathers count their sum,
+// uneven all-to-alls the most that one member sent (received bytes are not recorded). nullopt =
+// unknown.
 [[nodiscard]] std::optional<double> size_of(const Instance& instance,
                                             std::span<const RankDigest> digests, size_t ranks);
 

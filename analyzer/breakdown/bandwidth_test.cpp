@@ -17,7 +17,7 @@ struct BandwidthCase {
 
 class BandwidthTest : public ::testing::TestWithParam<BandwidthCase> {};
 
-// nccl-tests, PERFORMANCE.md: what each function's size and factor are.
+// Sizes and factors per function from nccl-tests, PERFORMANCE.md.
 TEST_P(BandwidthTest, IsThatOfNcclTests) {
   const BandwidthCase& c = GetParam();
   EXPECT_DOUBLE_EQ(size_of(c.function, c.input_bytes, 8), c.size);

@@ -15,7 +15,7 @@ Sums steady_total(const Steps& steps, const std::vector<Sums>& of_steps) {
   return total;
 }
 
-// Dotted keys in order of the alphabet; parts that are 0 are left out.
+// Dotted keys in alphabetical order; zero parts are left out.
 std::vector<std::pair<std::string, int64_t>> details_of(const Sums& total) {
   std::vector<std::pair<std::string, int64_t>> details;
   const auto note = [&](std::string key, int64_t ns) {

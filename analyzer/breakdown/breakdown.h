@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report's tables of time: where each rank's steady steps went, and how much of its
-// communication was hidden.
+// The report's time tables: how each rank's steady steps divide, and how much of its communication
+// was hidden.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ namespace dprof::analyzer {
 
 // `sums`: for each entry of steps.ranks one Sums per step of `steps`.
 using StepSums = std::vector<std::vector<Sums>>;
-// `pieces`: the lattice of each digest. A GPU rank's steps are those of its device, where each of
-// them has work there: its time is divided by what the device did.
+// `pieces`: the lattice of each digest. A GPU rank's steps are those of its device, if the device
+// has work in each of them: the rank's time is divided by the device's activity.
 [[nodiscard]] StepSums step_sums_of(const Steps& steps,
                                     std::span<const std::vector<LatticePiece>> pieces);
 

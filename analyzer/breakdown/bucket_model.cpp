@@ -29,7 +29,7 @@ double exposed_after(std::span<const ReadyBytes> buckets, const TransferCost& co
                      int64_t backward_end_ns) {
   double end = -std::numeric_limits<double>::infinity();
   for (const ReadyBytes& bucket : buckets) {
-    // Relative to the end of backward: differences are small, and exact as doubles.
+    // Relative to the end of backward: the differences are small, and exact as doubles.
     const auto ready = static_cast<double>(bucket.ready_ns - backward_end_ns);
     end =
         std::max(end, ready) + cost.alpha_ns + cost.per_byte_ns * static_cast<double>(bucket.bytes);
@@ -40,7 +40,7 @@ double exposed_after(std::span<const ReadyBytes> buckets, const TransferCost& co
 double least_exposed_after(std::span<const ReadyBytes> gradients, const TransferCost& cost,
                            int64_t backward_end_ns) {
   double exposed = 0;
-  int64_t bytes = 0;  // that become ready at or after the gradient in question
+  int64_t bytes = 0;  // that become ready no earlier than the current gradient
   for (size_t i = gradients.size(); i-- > 0;) {
     bytes += gradients[i].bytes;
     const auto ready = static_cast<double>(gradients[i].ready_ns - backward_end_ns);

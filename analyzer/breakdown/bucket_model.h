@@ -11,7 +11,7 @@
 
 namespace dprof::analyzer {
 
-// A gradient, or a bucket of them: ready when the last of them is.
+// A gradient, or a bucket of gradients: ready when the last of them is.
 struct ReadyBytes {
   int64_t ready_ns = 0;
   int64_t bytes = 0;
@@ -25,20 +25,20 @@ struct TransferCost {
 
 inline constexpr int64_t kMiB = 1 << 20;
 inline constexpr int64_t kFirstBucketBytes = kMiB;  // DDP's limit of the first bucket
-// The limits of the other buckets that are tried; nullopt = one bucket.
+// The other buckets' limits to try; nullopt = one bucket.
 inline constexpr std::optional<int64_t> kBucketCaps[] = {
     1 * kMiB, 2 * kMiB, 5 * kMiB, 10 * kMiB, 25 * kMiB, 50 * kMiB, 100 * kMiB, 200 * kMiB, {}};
 
-// DDP's rule: in order of readiness, a bucket is closed as soon as it has reached its limit, which
-// for the first one is 1 MiB. A limit of nullopt puts all into one bucket. O(n).
+// DDP's rule: in order of readiness, a bucket is closed as soon as it reaches its limit; the first
+// bucket's limit is 1 MiB. A limit of nullopt puts everything into one bucket. O(n).
 [[nodiscard]] std::vector<ReadyBytes> in_buckets(std::span<const ReadyBytes> gradients,
                                                  std::optional<int64_t> cap);
 
-// How long after `backward_end_ns` the last of the buckets is reduced; they go in order. O(n).
+// How long after `backward_end_ns` the last bucket is reduced, in order. O(n).
 [[nodiscard]] double exposed_after(std::span<const ReadyBytes> buckets, const TransferCost& cost,
                                    int64_t backward_end_ns);
 
-// No bucketing of these gradients, which are in order of readiness, exposes less. O(n).
+// A lower bound over all bucketings of these gradients, which are in order of readiness. O(n).
 [[nodiscard]] double least_exposed_after(std::span<const ReadyBytes> gradients,
                                          const TransferCost& cost, int64_t backward_end_ns);
 

@@ -34,7 +34,7 @@ struct GoldenCap {
   std::array<double, 3> exposed_ms;
 };
 
-// Known by exact arithmetic.
+// Computed with exact arithmetic.
 constexpr GoldenCap kGolden[] = {
     {1, 80, {0.290, 131.295, 39.950}},   {2, 41, {0.290, 123.495, 1.970}},
     {5, 19, {0.650, 120.089, 1.805}},    {10, 11, {0.865, 121.489, 2.765}},

@@ -17,15 +17,15 @@ namespace {
 
 using schema::Function;
 
-// A kernel that begins this soon after the one before it was waiting for it.
+// A kernel that begins this soon after its predecessor was waiting for it.
 constexpr int64_t kLaunchNs = 20 * kNsPerUs;
 
 // One rank's reduction of one bucket.
 struct Part {
   int64_t bucket = 0;
   std::optional<int64_t> bytes;
-  std::optional<TraceNs> ready;       // where computation runs: on the host, or on its GPU
-  std::optional<TraceNs> host_ready;  // as it was recorded
+  std::optional<TraceNs> ready;       // on the processor that computes: the host, or its GPU
+  std::optional<TraceNs> host_ready;  // as recorded
   std::optional<TraceNs> called;
   TraceNs start;
   TraceNs end;
@@ -40,7 +40,7 @@ struct Pass {
   std::vector<Part> parts;
   std::optional<TraceNs> backward_end;
 
-  // What the model needs of them; nullopt = not all of it was recorded.
+  // The model's input; nullopt = not completely recorded.
   [[nodiscard]] std::optional<std::vector<ReadyBytes>> gradients() const {
     if (!backward_end) return std::nullopt;
     std::vector<ReadyBytes> all;
@@ -52,7 +52,7 @@ struct Pass {
   }
 };
 
-// The group of DDP: that of most buckets' reductions. nullopt = none names a bucket.
+// DDP's group: the one with the most reductions of buckets. nullopt = none names a bucket.
 std::optional<size_t> group_of_buckets(const CommunicationInput& in) {
   std::map<size_t, int64_t> count;
   for (const size_t digest : in.steps.ranks) {
@@ -110,7 +110,7 @@ class PassCollector {
   }
 
   // The host runs ahead of its GPU. There a bucket begins as soon as it is ready, unless it had to
-  // wait for the one before it: then it is not known.
+  // wait for the previous bucket: then its readiness is unknown.
   static std::optional<TraceNs> ready_on_device(const Part& part, TraceNs busy_until) {
     const bool queued = part.start < busy_until + DurationNs{kLaunchNs};
     return queued ? std::nullopt : std::optional(part.start);
@@ -136,7 +136,7 @@ class PassCollector {
             .exposed_ns = time.exposure(span.span, wait).exposed_ns()};
   }
 
-  // A bucket that is not after the one before it begins another backward.
+  // A bucket that does not follow the previous one begins another backward.
   void add_part(size_t first_of_rank, size_t rank_step, const Part& part) {
     if (passes_.size() == first_of_rank || passes_.back().rank_step != rank_step ||
         passes_.back().parts.back().bucket >= part.bucket)
@@ -189,8 +189,8 @@ std::vector<BucketSummary> summaries_of(const std::vector<Pass>& passes) {
   return summaries;
 }
 
-// The smallest size at which a bucket was closed because it was full. What a finer limit would do
-// cannot be told: within a bucket it is not known when each gradient was ready.
+// The smallest size at which a full bucket was closed. The effect of a finer limit is unknown:
+// within a bucket the times at which gradients became ready are not recorded.
 int64_t finest_limit(const std::vector<Pass>& passes) {
   std::optional<int64_t> smallest_full;
   int64_t largest = 0;
@@ -205,7 +205,7 @@ int64_t finest_limit(const std::vector<Pass>& passes) {
   return smallest_full.value_or(largest);
 }
 
-// Models each backward, and sums over those of one step of one rank.
+// Models each backward, and sums over those of one step and rank.
 class Search {
  public:
   Search(const std::vector<Pass>& passes, const TransferCost& cost) : cost_(cost) {

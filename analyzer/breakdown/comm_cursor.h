@@ -10,12 +10,12 @@
 
 namespace dprof::analyzer {
 
-// Spans are in order of their begin; moments are asked for in order.
+// Spans are in order of their begin; queries are in order of time.
 class CommCursor {
  public:
   explicit CommCursor(const std::vector<CommSpan>& spans) : spans_(spans) {}
 
-  // Of the collectives that run at `time`, the one that ends last; nullptr = none.
+  // The running collective at `time` that ends last; nullptr = none.
   const CommSpan* at(TraceNs time) {
     std::erase_if(active_, [&](const CommSpan* s) { return s->span.end <= time; });
     for (; next_ < spans_.size() && spans_[next_].span.begin <= time; ++next_) {
@@ -26,7 +26,7 @@ class CommCursor {
     return last == active_.end() ? nullptr : *last;
   }
 
-  // When the next one begins, after those that at() has seen; INT64_MAX = none.
+  // Begin of the next one that at() has not seen yet; INT64_MAX = none.
   [[nodiscard]] TraceNs next_begin() const {
     return next_ < spans_.size() ? spans_[next_].span.begin : TraceNs{INT64_MAX};
   }

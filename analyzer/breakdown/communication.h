@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs of communication beyond its totals: contention, DDP's buckets, and the fitted cost of a
-// transfer by its size (docs/analysis/communication.md).
+// transfer as a function of size (docs/analysis/communication.md).
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct CommunicationInput {
   std::span<const std::vector<LatticePiece>> pieces;  // by digest
 };
 
-// nullopt = cannot be told; `diagnostics` says why.
+// nullopt = cannot be determined; `diagnostics` says why.
 std::optional<Contention> contention_of(const CommunicationInput& input,
                                         std::vector<Diagnostic>& diagnostics);
 std::optional<Buckets> buckets_of(const CommunicationInput& input,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets, contention and overlap of a run that is known to the nanosecond.
+// Buckets, contention and overlap of a run known to the nanosecond.
 #include "analyzer/breakdown/communication.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ constexpr int64_t kMs = kNsPerMs;
 constexpr int64_t kStepNs = 100 * kMs;
 constexpr int64_t kSteps = 6;
 
-// Three buckets a step, which take 1 ms and half a nanosecond per byte. Backward reaches from 20 to
+// Three buckets a step, which take 1 ms plus half a nanosecond per byte. Backward runs from 20 to
 // 60 ms, and the last bucket is ready when it ends.
 struct BucketSpec {
   int64_t bytes;
@@ -138,7 +138,7 @@ TEST_F(CommunicationTest, SearchesTheLimitsThatCanBeJudged) {
   ASSERT_TRUE(buckets);
   EXPECT_NEAR(static_cast<double>(buckets->present_exposed_ns.value_or(0)), kExposed, 2);
   EXPECT_NEAR(static_cast<double>(buckets->bound_ns.value_or(0)), kExposed, 2);
-  // 26 MiB was closed as full; joined with what follows it makes 36 MiB.
+  // 26 MiB was closed as full; together with the next bucket it is 36 MiB.
   ASSERT_THAT(buckets->caps, SizeIs(4));
   EXPECT_EQ(buckets->caps[0].cap_bytes, 50 * kMiB);
   EXPECT_EQ(buckets->caps[0].buckets, 2);

@@ -13,12 +13,12 @@
 namespace dprof::analyzer {
 namespace {
 
-// Computation beside this share of a transfer, or at most that one, decides on which side it
-// counts.
+// A transfer counts as overlapped with at least this share of computation beside it, and as alone
+// with at most kMostlyAlone.
 constexpr double kMostlyBeside = 0.8;
 constexpr double kMostlyAlone = 0.1;
 constexpr size_t kFewestTransfers = 10;  // on each side
-constexpr size_t kMostRanks = 64;        // that are looked at for what ran beside their transfers
+constexpr size_t kMostRanks = 64;        // ranks examined for computation beside their transfers
 
 struct Factor {
   double value;
@@ -38,7 +38,7 @@ double weighted_median(std::vector<Factor> factors) {
   return factors.back().value;
 }
 
-// Communication that computation covered, per steady step, mean over ranks.
+// Communication hidden by computation, per steady step, mean over ranks.
 double overlapped_per_step(const CommunicationInput& input) {
   double total = 0;
   for (size_t r = 0; r < input.steps.ranks.size(); ++r) {
@@ -49,7 +49,7 @@ double overlapped_per_step(const CommunicationInput& input) {
   return total / static_cast<double>(input.steps.ranks.size() * input.steps.steady().size());
 }
 
-// Transfers of a kind take the same, unless something slows them.
+// Transfers of a kind take equally long, unless something slows them.
 struct TransferKind {
   size_t group;
   schema::Function function;
@@ -57,7 +57,7 @@ struct TransferKind {
   auto operator<=>(const TransferKind&) const = default;
 };
 
-// How much of each instance's transfer computation ran beside, mean over the ranks looked at.
+// The share of each instance's transfer with computation beside it, mean over the examined ranks.
 class TransferSides {
  public:
   explicit TransferSides(const CommunicationInput& input)
@@ -69,7 +69,7 @@ class TransferSides {
     for (size_t r = 0; r < ranks.size(); r += every) add_rank(r);
   }
 
-  // The factors of the kinds that were seen on both sides.
+  // The factors of the kinds seen on both sides.
   [[nodiscard]] std::vector<Factor> factors() const {
     struct Sides {
       std::vector<int64_t> alone, beside;
@@ -115,7 +115,7 @@ class TransferSides {
 
   const CommunicationInput& input_;
   std::vector<double> shares_;  // sums over ranks, by instance
-  std::vector<int> seen_;       // ranks
+  std::vector<int> seen_;       // number of ranks
 };
 
 void add_transfers(const CommunicationInput& input, Contention& contention) {

@@ -13,16 +13,16 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kMostOpen = 0.25;  // of a span's energy, at its borders
+constexpr double kMostOpen = 0.25;  // uncertain share of a span's energy, at its borders
 constexpr double kMilli = 1e-3;
 constexpr double kMicro = 1e-6;
 
 struct Drawn {
   double all = 0;
-  double open = 0;  // of it, at most: between the samples around the span's borders
+  double open = 0;  // uncertain part, at most: between the samples around the span's borders
 };
 
-// nullopt = the samples do not reach over the span, or are too far apart for it.
+// nullopt = the samples do not cover the span, or are too far apart for it.
 std::optional<Drawn> drawn_in(const std::vector<CounterSample>& samples, Interval span) {
   if (samples.size() < 2 || span.empty()) return std::nullopt;
   const auto gap_at = [&](TraceNs at) {
@@ -116,7 +116,7 @@ class EnergySum {
     result_.per_rank.push_back(std::move(rank));
   }
 
-  // Each recorder of a host samples it: one of them counts.
+  // Each recorder of a host samples it: only one counts.
   void add_host(size_t entry, size_t d) {
     const std::string& host = traces_[d].host;
     if (hosts_.contains(host)) return;
@@ -147,7 +147,7 @@ class EnergySum {
   const Steps& steps_;
   const Breakdown& breakdown_;
   Energy result_;
-  std::set<std::string_view> hosts_;  // that have theirs
+  std::set<std::string_view> hosts_;  // already counted
   bool too_short_ = false;
 };
 

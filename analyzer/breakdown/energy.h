@@ -12,9 +12,9 @@
 
 namespace dprof::analyzer {
 
-// Over the steady steps; `traces` by the same position as `digests`, `breakdown` of the same steps.
-// Samples are about a second apart: where a span's borders leave more than a quarter of its energy
-// open, that energy is missing, with the reason.
+// Over the steady steps; `traces` in the order of `digests`, `breakdown` of the same steps. Samples
+// are about a second apart: if more than a quarter of a span's energy is uncertain at its borders,
+// its energy is reported as missing, with the reason.
 [[nodiscard]] Energy energy_of(std::span<const RankDigest> digests,
                                std::span<const TraceFile> traces, const Steps& steps,
                                const Breakdown& breakdown);

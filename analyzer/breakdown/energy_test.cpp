@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// Ten steps of a second each from 1 s on, on each rank; a sample each second.
+// Ten steps of one second each, from 1 s on, on each rank; one sample per second.
 class EnergyTest : public ::testing::Test {
  protected:
   explicit EnergyTest(size_t ranks = 2) {
@@ -34,7 +34,8 @@ class EnergyTest : public ::testing::Test {
     steps_.last_steady = 9;
   }
 
-  // 300 W, seen between the steps' borders: of a GPU of the run's host, in the first rank's trace.
+  // 300 W, sampled between the steps' borders, of a GPU of the run's host, in the first rank's
+  // trace.
   GpuReadings& sample(const std::string& uuid, int64_t every_ns = kSecond) {
     GpuReadings& gpu = digests_[0].system.gpus.emplace_back();
     gpu.uuid = uuid;

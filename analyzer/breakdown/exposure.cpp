@@ -70,11 +70,11 @@ class Exposer {
       const int64_t wait = std::clamp<int64_t>((part.arrive - span.begin).ns, 0, span.length().ns);
       const Exposure exposure = time.exposure(span, wait);
       add_kind(digest, record, exposure);
-      // What other collectives bring may be needed at once.
+      // The results of other collectives may be needed immediately.
       if (!bucket_of(in_, digest, part.record) && record.function != Function::kReduceScatter)
         continue;
       any_gradients = true;
-      // A host runs ahead of its GPU: when it was ready says nothing of the device.
+      // A host runs ahead of its GPU: its readiness says nothing about the device.
       const TraceNs ready =
           on_device ? span.begin : record.ready.value_or(record.arrival().value_or(span.begin));
       parts[*step].push_back({ready, exposure.exposed_transfer_ns});
@@ -172,7 +172,7 @@ std::optional<TraceNs> RankTime::backward_end(TraceNs from, TraceNs to) const {
 }
 
 int64_t most_hideable(const RankTime& time, std::vector<Hideable> parts, TraceNs deadline) {
-  // What is ready last has the fewest choices: it chooses first.
+  // What becomes ready last has the fewest choices, so it chooses first.
   std::ranges::sort(parts, std::ranges::greater(), &Hideable::ready);
   int64_t used = 0;
   for (const Hideable& part : parts) {

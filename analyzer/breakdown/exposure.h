@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of each collective to its ranks: how much of it computation hid, how much was exposed,
-// and how much more could have been hidden (docs/analysis/communication.md).
+// The cost of each collective to its ranks: how much of it was hidden, how much exposed, and how
+// much more could have been hidden (docs/analysis/communication.md).
 #pragma once
 
 #include <optional>
@@ -20,22 +20,22 @@ struct Exposure {
   [[nodiscard]] int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns; }
 };
 
-// The computation of one rank, to hold its collectives against; `pieces` outlive it. What nobody
-// asks for is not made. Memory O(pieces). Threading one thread.
+// One rank's computation, for comparison with its collectives; `pieces` must outlive it. Built
+// lazily. Memory O(pieces). Threading one thread.
 class RankTime {
  public:
   explicit RankTime(std::span<const LatticePiece> pieces) : pieces_(pieces) {}
 
-  // `wait_ns`: for how long from the begin of the span others were waited for. O(log pieces).
+  // `wait_ns`: the wait for other ranks, from the begin of the span. O(log pieces).
   [[nodiscard]] Exposure exposure(Interval span, int64_t wait_ns) const;
   // Computation with no communication beside it.
   [[nodiscard]] int64_t free_compute(TraceNs begin, TraceNs end) const {
     return free_time().within(begin, end);
   }
   [[nodiscard]] int64_t overlapped(Interval span) const { return covered().within(span); }
-  // The first optimizer's computation from `from` on; nullopt = none before `to`.
+  // The first optimizer computation from `from` on; nullopt = none before `to`.
   [[nodiscard]] std::optional<TraceNs> optimizer_after(TraceNs from, TraceNs to) const;
-  // Where the last computation of a backward within [from, to) ends; nullopt = none.
+  // The end of the last backward computation within [from, to); nullopt = none.
   [[nodiscard]] std::optional<TraceNs> backward_end(TraceNs from, TraceNs to) const;
 
  private:
@@ -50,8 +50,8 @@ class RankTime {
   mutable std::optional<IntervalSet> backward_;
 };
 
-// What could be hidden at most, of exposed transfers that all have to be done at `deadline`: each
-// of them needs free computation between its readiness and the deadline, and none is used twice.
+// Upper bound on what can be hidden of exposed transfers that all must finish by `deadline`: each
+// needs free computation between its readiness and the deadline, and none is used twice.
 struct Hideable {
   TraceNs ready;
   int64_t exposed_transfer_ns = 0;
@@ -59,12 +59,12 @@ struct Hideable {
 [[nodiscard]] int64_t most_hideable(const RankTime& time, std::vector<Hideable> parts,
                                     TraceNs deadline);
 
-// Which of DDP's buckets a rank's collective reduced: as it was recorded, or as the same collective
-// of other ranks says.
+// The DDP bucket that a rank's collective reduced: from its own record, or from the records of the
+// same collective on other ranks.
 [[nodiscard]] std::optional<int64_t> bucket_of(const CommunicationInput& input, size_t digest,
                                                size_t record);
 
-// Fills the report's overlap beyond the totals per rank: what could be hidden, per step, and per
+// Fills in the report's overlap beyond the totals per rank: what could be hidden, per step, and per
 // collective. Entries of overlap.per_rank are those of steps.ranks.
 void add_exposure(const CommunicationInput& input, Overlap& overlap);
 

@@ -37,8 +37,8 @@ TEST(TimeIndexTest, EqualsARasterOfSingleNanoseconds) {
   }
 }
 
-// forward 0-100, backward 100-200 with communication beside its last half, then communication alone
-// until 260, a copy 260-270, optimizer 270-300.
+// forward 0-100, backward 100-200 with communication beside its second half, then communication
+// alone until 260, a copy 260-270, optimizer 270-300.
 std::vector<LatticePiece> a_step() {
   return {piece(0, 100, Category::kForward),
           piece(100, 150, Category::kBackward),
@@ -96,7 +96,7 @@ TEST(ExposureTest, NoComputationHidesTwoTransfers) {
   EXPECT_EQ(most_hideable(time, {{{120}, 20}}, {270}), 20);
   EXPECT_EQ(most_hideable(time, {{{120}, 100}}, {270}), 30);
   EXPECT_EQ(most_hideable(time, {{{120}, 20}, {{120}, 20}}, {270}), 30);
-  // The one that is ready early can use the forward, and leaves the backward to the other.
+  // The early one can use the forward, and leaves the backward to the other.
   EXPECT_EQ(most_hideable(time, {{{50}, 40}, {{110}, 40}}, {270}), 80);
   EXPECT_EQ(most_hideable(time, {{{220}, 40}}, {270}), 0);
   EXPECT_EQ(most_hideable(time, {}, {270}), 0);

@@ -13,12 +13,12 @@ class DeviceCursor {
  public:
   explicit DeviceCursor(const DeviceDigest& device) : device_(device) {}
 
-  // The piece at `time`, which does not go back; nullptr = outside of all.
+  // The piece at `time`, which must not decrease; nullptr = outside of all pieces.
   const DevicePiece* at(TraceNs time) {
     while (next_ < device_.pieces.size() && device_.pieces[next_].begin <= time) ++next_;
     return next_ == 0 || time >= device_.end ? nullptr : &device_.pieces[next_ - 1];
   }
-  // When the answer changes.
+  // When the answer next changes.
   [[nodiscard]] TraceNs until() const {
     return next_ < device_.pieces.size() ? device_.pieces[next_].begin : device_.end;
   }
@@ -28,7 +28,7 @@ class DeviceCursor {
   size_t next_ = 0;
 };
 
-// Less = more is done. The idle causes stand in the order of the report.
+// A smaller rank means more work. Idle causes are in the order of the report.
 int rank_of(const DevicePiece& piece) {
   if (piece.category == Category::kOverlapped) return -2;
   if (piece.category <= Category::kOtherCompute) return -1;
@@ -45,7 +45,7 @@ class Merge {
       devices_.emplace_back(device);
       most += device.pieces.size();
     }
-    pieces_.reserve(most);  // growing a vector of millions takes twice its memory for a while
+    pieces_.reserve(most);  // growing a vector of millions briefly takes twice its memory
   }
 
   std::vector<LatticePiece> run() && {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The partition of a rank's time where it has GPUs (docs/analysis/breakdown.md).
+// The partition of the time of a rank with GPUs (docs/analysis/breakdown.md).
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace dprof::analyzer {
 
-// Over all of the rank's span. Of several devices, at each moment the one counts that does the
-// most: computes, then communicates, then copies, then has the least idle cause in the order of the
-// report. Exposed communication is split where the last peer arrives, of the collective that ends
-// last; where no collective is known it is transfer. O(pieces log collectives).
+// Covers the rank's whole span. With several devices, at each moment the busiest one counts: one
+// that computes, then one that communicates, then one that copies, then the first idle cause in the
+// order of the report. Exposed communication is split at the arrival of the last peer of the
+// collective that ends last; without a known collective it is transfer. O(pieces log collectives).
 std::vector<LatticePiece> gpu_lattice_of(const RankDigest& digest,
                                          const std::vector<CommSpan>& comm);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One small trace per category of docs/analysis/breakdown.md, with the known answer.
+// One small trace per category of docs/analysis/breakdown.md, with a known answer.
 #include "analyzer/breakdown/gpu_lattice.h"
 
 #include <gmock/gmock.h>
@@ -209,7 +209,7 @@ TEST(GpuLatticeTest, QueuedWorkIsLaunchGapOrUnexplained) {
 }
 
 TEST(GpuLatticeTest, QueuedWorkThatWaitsForAnotherStreamIsADependency) {
-  for (const int64_t recorded : {3, 1}) {  // after the launch of what is waited for, or before
+  for (const int64_t recorded : {3, 1}) {  // after the launch that is waited for, or before
     GpuTrace trace;
     trace.activity(8, 10, 20, trace.launch(1, 2, 3));
     trace.wait_for(7, 4, 8, recorded);
@@ -337,7 +337,7 @@ TEST(GpuDigestTest, OddTimesAreCountedAndNamed) {
   trace.activity(7, 50, 40, trace.launch(1, 45, 46));
   trace.activity(7, 55, 55, trace.launch(1, 54, 55));
   trace.activity(7, 70, 70, trace.launch(1, 69, 70)).duration_ns.reset();
-  trace.activity(7, 5, 8, trace.launch(1, 6, 7));  // out of order, and begun before its launch
+  trace.activity(7, 5, 8, trace.launch(1, 6, 7));  // out of order, and begins before its launch
   const RankDigest digest = trace.digest();
   EXPECT_EQ(digest.gpu.rows, 6);
   EXPECT_EQ(digest.gpu.without_time, 2);

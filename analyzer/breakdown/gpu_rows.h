@@ -11,7 +11,7 @@
 
 namespace dprof::analyzer {
 
-// What the digests counted; a rank's devices are added up. nullopt = no rank has any GPU row.
+// The digests' counts; a rank's devices are summed. nullopt = no rank has any GPU row.
 [[nodiscard]] std::optional<GpuRows> gpu_rows_of(std::span<const RankDigest> digests,
                                                  RowFilter filter);
 

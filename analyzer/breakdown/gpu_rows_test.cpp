@@ -23,7 +23,7 @@ RankGpuRows count(GpuTrace& trace, RowFilter filter) {
   return rows->per_rank.front();
 }
 
-// Two linked kernels, one of communication, and one whose launch has no row.
+// Two linked kernels, one of them communication, and one whose launch has no row.
 GpuTrace small_trace() {
   GpuTrace trace(1);
   trace.activity(7, 100, 200, trace.launch(1, 10, 12));
@@ -81,7 +81,7 @@ TEST(GpuRowsTest, StepsHtaRoundsTheTimesOfTheFile) {
   GpuTrace trace(1);
   trace.activity(7, 0, 2'000, trace.launch(1, 0, 1));
   trace.set_meta("origin_realtime_ns", "1700000000000000400");
-  // 0.4 until 2.4 us of the file: 1 until 2.
+  // 0.4 until 2.4 us of the file become 1 until 2.
   EXPECT_EQ(count(trace, RowFilter::kStepsHta).busy_ns, 1'000);
 }
 
@@ -119,7 +119,7 @@ TEST(GpuRowsTest, ATraceWithoutGpuRowsIsNotCounted) {
   EXPECT_FALSE(gpu_rows_of({&*digest, 1}, RowFilter::kAll));
 }
 
-// Random rows, counted moment by moment.
+// Random rows, counted time unit by time unit.
 class GpuRowsRaster : public testing::TestWithParam<uint64_t> {};
 
 struct Row {
@@ -195,7 +195,7 @@ TEST_P(GpuRowsRaster, CountsAreThoseOfEveryNanosecond) {
       ASSERT_EQ(found.busy_ns + found.idle_ns, found.span_ns);
       ASSERT_LE(found.overlap_ns, std::min(found.compute_ns, found.communication_ns));
     }
-    // What one view has more than the other is what that one left out.
+    // The rows that one view has beyond the other are those that the other left out.
     int64_t unlinked = 0;
     for (const auto& [reason, left] : linked.left_out)
       unlinked += reason == "no launching row" ? left : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the hosts, and says on which one each rank ran.
+// Numbers the hosts, and maps each rank to its host.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace dprof::analyzer {
 
-// Where a host has no name, its clock stands for it.
+// A host without a name is identified by its clock.
 class HostNumbers {
  public:
   explicit HostNumbers(std::span<const TraceFile> traces);
@@ -21,7 +21,7 @@ class HostNumbers {
     return names_[static_cast<size_t>(host)];
   }
   [[nodiscard]] bool know(std::span<const int> ranks) const;
-  // Of those ranks that are known. Sorted.
+  // The hosts of the known ranks among these, sorted.
   [[nodiscard]] std::vector<int> of(std::span<const int> ranks) const;
   [[nodiscard]] std::vector<int> ranks_on(int host) const;
 

@@ -21,7 +21,7 @@ void InterfaceLoad::finish() {
   }
 }
 
-// From the state in which it begins on.
+// From the state at its begin on.
 std::span<const InterfaceLoad::Change> InterfaceLoad::within(int host, Interval span) const {
   const std::vector<Change>& all = changes_[static_cast<size_t>(host)];
   auto first = std::ranges::upper_bound(all, span.begin, {}, &Change::at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concurrent transfers over a host's interface: a transfer that shares it with others takes long
-// although its link is not slow.
+// Concurrent transfers over a host's interface: a transfer that shares it takes longer even if its
+// link is not slow.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace dprof::analyzer {
 
-// Hosts by number. First all transfers, then the questions.
+// Hosts by number. Add all transfers before the first query.
 class InterfaceLoad {
  public:
   explicit InterfaceLoad(size_t hosts) : changes_(hosts) {}
 
   void add(std::span<const int> hosts, Interval span);
   void finish();  // O(n log n)
-  // How long a transfer of that span would have taken with nothing beside it, if those that are on
-  // the way at once share the busiest of its interfaces evenly. It is one of those added.
+  // How long a transfer of that span would have taken alone, if concurrent transfers share the
+  // busiest of its interfaces evenly. The transfer must have been added.
   [[nodiscard]] int64_t alone_ns(std::span<const int> hosts, Interval span) const;
 
  private:
-  // How many are on the way from then on.
+  // Number of concurrent transfers from then on.
   struct Change {
     TraceNs at;
     int64_t active = 0;

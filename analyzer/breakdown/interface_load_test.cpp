@@ -26,7 +26,7 @@ TEST(InterfaceLoadTest, TwoShareFromWhenTheSecondComes) {
   EXPECT_EQ(load.alone_ns(std::array{0, 2}, between(50, 150)), 75);
 }
 
-// Of its two interfaces the busier one decides.
+// Of its two interfaces the busier one is decisive.
 TEST(InterfaceLoadTest, TheBusiestInterfaceDecides) {
   InterfaceLoad load(4);
   load.add(std::array{0, 1}, between(0, 120));
@@ -37,7 +37,7 @@ TEST(InterfaceLoadTest, TheBusiestInterfaceDecides) {
   EXPECT_EQ(load.alone_ns(std::array{0, 1}, between(0, 120)), 30 + 20);
 }
 
-// One that begins when another ends meets nothing.
+// One that begins when another ends shares nothing with it.
 TEST(InterfaceLoadTest, OneAfterTheOther) {
   InterfaceLoad load(2);
   for (int64_t i = 0; i < 5; ++i) load.add(std::array{0, 1}, between(10 * i, 10 * i + 10));

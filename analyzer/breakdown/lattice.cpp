@@ -63,7 +63,7 @@ struct Moment {
 bool computes(const Moment& m) {
   if (m.blocked) return false;
   if (m.in_node) return true;
-  // Operators of the loader are the loader's.
+  // Operators within the loader belong to the loader.
   if (m.phase == Marker::kInput || m.phase == Marker::kCheckpoint) return false;
   if (m.in_op) return true;
   return !m.allocates && !m.collects && compute_of(m.phase, false) != Category::kOtherCompute;
@@ -101,7 +101,7 @@ void add_borders(std::vector<TraceNs>& borders, const IntervalSet& set) {
   }
 }
 
-// In an operation table the rank waits for another one whenever it does nothing.
+// In an operation table an idle rank is waiting for another one.
 IntervalSet between_operations(const RankDigest& digest, const std::vector<CommSpan>& comm) {
   std::vector<Interval> busy;
   for (const PhaseRange& phase : digest.phases) busy.push_back(phase.span);

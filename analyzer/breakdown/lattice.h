@@ -12,8 +12,8 @@
 
 namespace dprof::analyzer {
 
-// A Piece with what is known of it beyond. There are millions: flat, 24 bytes, where a Piece inside
-// would make 32.
+// A Piece with further details. There are millions: flat, it takes 24 bytes; with a Piece inside it
+// would take 32.
 struct LatticePiece {
   Interval span;
   Category category = Category::kIdle;
@@ -22,9 +22,9 @@ struct LatticePiece {
 };
 static_assert(sizeof(LatticePiece) == 24);
 
-// Pieces in order over the whole span of the digest, without a gap; neighbours differ. A rank with
-// GPU rows is divided by its devices' time (gpu_lattice.h), others by the training thread's.
-// O(n log n) in phases, operators and collectives; O(pieces) with GPUs.
+// Ordered pieces that cover the whole span of the digest without a gap; neighbours differ. The time
+// of a rank with GPU rows is divided by its devices (gpu_lattice.h), of others by the training
+// thread. O(n log n) in phases, operators and collectives; O(pieces) with GPUs.
 std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm);
 
 }  // namespace dprof::analyzer

@@ -30,7 +30,7 @@ void call(RankDigest& digest, int64_t enqueue, int64_t start, int64_t end) {
   digest.collectives.push_back(record);
 }
 
-// What the lattice says at one moment.
+// The lattice's answer at one moment.
 struct Said {
   Category category;
   Category phase;
@@ -68,7 +68,7 @@ TEST(LatticeTest, BackwardWaitsAfterItsLastNodeAndCall) {
   digest.phases = {{{{0}, {180}}, Marker::kBackward, 1}};
   digest.autograd = {{{10}, {40}}, {{50}, {90}}};
   call(digest, 45, 47, 80);    // beside the second node
-  call(digest, 95, 100, 150);  // the last one: waited for
+  call(digest, 95, 100, 150);  // the last one: backward waits for it
   const auto pieces = lattice_of(digest, {{{{47}, {80}}, {60}}, {{{100}, {150}}, {130}}});
   EXPECT_EQ(category_at(pieces, 5), Category::kBackward);
   EXPECT_EQ(category_at(pieces, 60), Category::kOverlapped);
@@ -279,12 +279,12 @@ bool covers(const IntervalSet& set, int64_t time) {
   return false;
 }
 
-// The definition, moment by moment, without any sweep.
+// The definition applied to one moment, without a sweep.
 Category by_definition(const RankDigest& digest, const std::vector<CommSpan>& comm,
                        const std::vector<PhaseRange>& phases, const IntervalSet& blocked,
                        int64_t time) {
   Marker phase = Marker::kNone;
-  for (const PhaseRange& p : phases) {  // in order of begin: the last one that covers is innermost
+  for (const PhaseRange& p : phases) {  // in order of begin: the last that covers it is innermost
     if (p.span.begin.ns <= time && time < p.span.end.ns) phase = p.marker;
   }
   const bool node = covers(digest.autograd, time) || covers(digest.autograd_elsewhere, time);
@@ -321,7 +321,7 @@ TEST_P(RasterTest, EveryNanosecondHasTheCategoryOfTheDefinition) {
       comm.push_back(
           {{*c.start, *c.end}, *c.start + DurationNs{length == 0 ? 0 : random(length + 1)}});
     }
-    // Ends that coincide have no order of their own; keep them apart.
+    // Coinciding ends have no order; keep them apart.
     std::ranges::sort(comm, {}, [](const CommSpan& s) { return s.span.begin; });
     bool same_end = false;
     for (size_t i = 0; i < comm.size(); ++i) {

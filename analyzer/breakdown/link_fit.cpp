@@ -11,7 +11,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kEnvelope = 0.1;
-// Beyond these the slopes of all pairs are too many; sizes are then thinned out evenly.
+// More sizes would have too many pairs of slopes; they are thinned out evenly.
 constexpr size_t kMostSizes = 512;
 
 struct Point {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a transfer by its size: transfer = alpha + beta * bytes
+// The cost of a transfer as a function of size: transfer = alpha + beta * bytes
 // (docs/analysis/communication.md).
 #pragma once
 
@@ -27,23 +27,23 @@ struct LinearCost {
 };
 
 inline constexpr size_t kFewestSizes = 3;
-inline constexpr int64_t kLeastSizeRatio = 8;  // of the largest size to the smallest
+inline constexpr int64_t kLeastSizeRatio = 8;  // largest size / smallest size
 inline constexpr size_t kFewestTransfersOfSize = 3;
 
-// What a fit takes. Two sizes make a line, and say nothing of how well it fits.
+// What a fit requires. Two sizes make a line, but do not show how well it fits.
 struct FitLimits {
   size_t sizes = kFewestSizes;
   int64_t ratio = kLeastSizeRatio;
 };
 inline constexpr FitLimits kTwoSizes{.sizes = 2, .ratio = 2};
 
-// Theil-Sen through the 10th percentile of each size's transfers: the fast ones, which nothing else
-// held up. nullopt: too few sizes with enough transfers, too close to each other, or larger ones do
-// not take longer. O(sizes^2 + n log n).
+// Theil-Sen through the 10th percentile of each size's transfers: the fast ones, which were not
+// held up. nullopt: too few sizes with enough transfers, sizes too close to each other, or larger
+// ones do not take longer. O(sizes^2 + n log n).
 [[nodiscard]] std::optional<LinearCost> fit_cost(std::span<const SizedTransfers> sizes,
                                                  const FitLimits& limits = {});
 
-// Of each group and function that has one; messages count as kSend. Guessed transfers do not count.
+// By group and function; messages count as kSend. Guessed transfers do not count.
 using GroupFunction = std::pair<size_t, schema::Function>;
 [[nodiscard]] std::map<GroupFunction, LinearCost> fit_costs(const Matching& matching,
                                                             const FitLimits& limits = {});

@@ -8,7 +8,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Transfers that take alpha + beta * bytes, and mostly some more.
+// Transfers that take alpha + beta * bytes, mostly with some extra.
 std::vector<SizedTransfers> noisy(const std::vector<int64_t>& sizes, double alpha, double beta,
                                   size_t n) {
   std::mt19937_64 random(17);

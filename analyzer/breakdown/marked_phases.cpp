@@ -9,7 +9,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Which of the digest's steps are steady ones of the run.
+// Which of the digest's steps are steady in the run.
 std::vector<bool> steady_positions(const RankDigest& digest, const Steps& steps, size_t rank) {
   std::map<int64_t, Interval> steady;
   for (const AlignedStep& step : steps.steady()) steady.emplace(step.index, step.windows[rank]);

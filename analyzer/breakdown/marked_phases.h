@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phases that the program itself marked, by their names: how often they stand in a step, and
-// for how long. Unlike the breakdown they may nest and need not cover the step.
+// The phases that the program marked, by name: how often they occur in a step, and for how long.
+// Unlike the breakdown they can nest and need not cover the step.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ namespace dprof::analyzer {
 
 inline constexpr size_t kMostPhaseNames = 64;
 
-// Over the steady steps; phases in order of their first appearance, rank by rank. What further
-// names leave out is told in `diagnostics`.
+// Over the steady steps; phases in order of their first appearance, rank by rank. `diagnostics`
+// reports names left out beyond the limit.
 std::vector<PhaseSummary> phases_of(std::span<const RankDigest> digests, const Steps& steps,
                                     std::vector<Diagnostic>& diagnostics);
 

@@ -19,7 +19,7 @@ struct CollectiveMember {
   std::optional<TraceNs> enqueue;
   std::optional<TraceNs> start;
   std::optional<TraceNs> end;
-  int64_t wait_ns = 0;  // of end - start, before the last member had arrived
+  int64_t wait_ns = 0;  // part of end - start before the last member arrived
 };
 
 // One collective over all its ranks.
@@ -28,7 +28,7 @@ struct MatchedCollective {
   schema::Function function{};
   int64_t sequence = 0;
   std::optional<int64_t> bytes;
-  bool complete = false;  // every member is there and has finished
+  bool complete = false;  // every member is recorded and has finished
   int64_t transfer_ns = 0;
   std::optional<int> last_arriver;
   std::vector<CollectiveMember> members;  // by rank
@@ -37,12 +37,12 @@ struct MatchedCollective {
 // A message from one rank to another.
 struct MatchedMessage {
   std::string communicator;
-  std::optional<int> from;  // nullopt = not known
+  std::optional<int> from;  // nullopt = unknown
   std::optional<int> to;
   std::optional<int64_t> bytes;
-  std::optional<int64_t> transfer_ns;       // nullopt: not finished, or times cannot be compared
+  std::optional<int64_t> transfer_ns;       // nullopt: not finished, or times not comparable
   std::optional<CollectiveMember> send;     // nullopt = that side was not recorded
-  std::optional<CollectiveMember> receive;  // its wait_ns: for the sender
+  std::optional<CollectiveMember> receive;  // its wait_ns: waiting for the sender
 };
 
 }  // namespace dprof::analyzer

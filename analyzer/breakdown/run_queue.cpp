@@ -6,9 +6,9 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr int64_t kOneInMany = 100;  // one in that many
+constexpr int64_t kOneInMany = 100;  // the least share that counts is one in this many
 
-// What the detail of a piece would be if the thread had no core then; kNone = it did not want one.
+// The detail of a piece if the thread had no core then; kNone = it needed none.
 HostDetail without_core(const LatticePiece& piece, bool computes) {
   if (piece.category == Category::kHost &&
       (piece.detail == HostDetail::kRange || piece.detail == HostDetail::kUnattributed))
@@ -24,7 +24,7 @@ class Dealer {
     result_.reserve(pieces.size());
   }
 
-  // The next stretch of time, in which the thread stood `waited_ns` in a queue.
+  // The next stretch of time, with `waited_ns` in a queue.
   void deal(TraceNs from, TraceNs to, int64_t waited_ns) {
     size_t end = next_;
     int64_t wanted = 0;
@@ -43,7 +43,7 @@ class Dealer {
         put(pieces_[p], span, pieces_[p].detail);
         continue;
       }
-      // The parts' lengths add up to what was waited, to the nanosecond.
+      // The parts' lengths add up to the waited time, to the nanosecond.
       const int64_t after = before + span.length().ns;
       const int64_t share = share_of(after, waited, wanted) - share_of(before, waited, wanted);
       before = after;
@@ -60,7 +60,7 @@ class Dealer {
   static Interval part(const LatticePiece& piece, TraceNs from, TraceNs to) {
     return {std::max(piece.span.begin, from), std::min(piece.span.end, to)};
   }
-  // `wanted` is no less than `waited`, which is above 0.
+  // `wanted` is at least `waited`, which is above 0.
   static int64_t share_of(int64_t ns, int64_t waited, int64_t wanted) {
     const __int128 part = static_cast<__int128>(ns) * waited;
     return static_cast<int64_t>(part / wanted);  // NOLINT(clang-analyzer-core.DivideZero): as above
@@ -98,7 +98,7 @@ std::vector<LatticePiece> with_run_queue(std::vector<LatticePiece> pieces,
     const TraceNs from = std::clamp(samples[s - 1].at, at, end);
     const TraceNs to = std::clamp(samples[s].at, from, end);
     if (at < from) dealer.deal(at, from, 0);
-    // A part of the sampled stretch that lies outside of the pieces took its share with it.
+    // The part of the sampled stretch outside of the pieces keeps its share.
     const int64_t sampled = (samples[s].at - samples[s - 1].at).ns;
     const int64_t waited = std::max<int64_t>(0, samples[s].waited_ns - samples[s - 1].waited_ns);
     if (from < to) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times in which the training thread was ready to run but had no core, as far as samples show.
+// Time in which the training thread was ready to run but had no core, as far as samples show it.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace dprof::analyzer {
 
-// Between two samples it is known for how long the thread stood in a run queue, not when. That time
-// is dealt out evenly to the pieces in which the host would have run: of category host without a
-// known cause (detail kPreempted) and, where `computes`, of computation on the host (kRunnable).
-// Only the details change, no category. What is less than 1 % of such time is left alone.
-// O(pieces + samples).
+// Two samples show how long the thread was in a run queue between them, not when. That time is
+// distributed evenly over the pieces in which the host would have run: those of category host
+// without a known cause (detail kPreempted) and, with `computes`, computation on the host
+// (kRunnable). Only details change, not categories. A share below 1 % is ignored. O(pieces +
+// samples).
 std::vector<LatticePiece> with_run_queue(std::vector<LatticePiece> pieces,
                                          std::span<const RunQueueSample> samples, bool computes);
 

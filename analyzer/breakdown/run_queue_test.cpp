@@ -66,7 +66,7 @@ TEST(RunQueueTest, CategoriesStayToTheNanosecond) {
     int64_t waited = 0;
     for (int64_t n = number(8); n > 0; --n) {
       samples.push_back({{time}, waited});
-      time += number(120);  // two samples may have one time
+      time += number(120);  // two samples can have equal times
       waited += number(150);
     }
     const auto divided = with_run_queue(pieces, samples, number(2) == 0);

@@ -16,14 +16,14 @@ constexpr size_t kMostForExact = 20;
 
 using Cluster = std::tuple<schema::Function, int64_t, size_t, int>;
 
-// A group's transfers by those of its cluster: near 1 or below, if nothing is wrong.
+// A group's transfers relative to its cluster's: near 1 or below, if nothing is wrong.
 struct Ratio {
   double value = 1;
-  double needed = 1;  // to be slow
+  double needed = 1;  // the least ratio that counts as slow
 };
 using ByWindow = std::map<int64_t, std::vector<Ratio>>;
 
-// Transfers are held up, never sped up: what is usual is told by the faster half.
+// Transfers can be delayed, but not sped up: the faster half shows the usual.
 double usual_of(std::vector<int64_t> medians) {
   std::ranges::sort(medians);
   return static_cast<double>(medians[(medians.size() - 1) / 2]);
@@ -53,7 +53,7 @@ std::map<size_t, ByWindow> ratios_of(std::span<const GroupTransfer> transfers) {
   return ratios;
 }
 
-// The longest run of slow windows; those in which nothing was measured do not end it.
+// The longest run of slow windows; windows without a measurement do not end it.
 SlowGroup longest_run(size_t group, const ByWindow& windows) {
   SlowGroup best{.group = group};
   std::vector<double> run;
@@ -142,7 +142,7 @@ class HittingSet {
           return std::ranges::binary_search(group, s.node);
         });
       };
-      // Of equals the first: suspects stand by their score.
+      // The first of equals: suspects are sorted by score.
       const SlowNode& most = *std::ranges::max_element(suspects_, {}, hit);
       if (hit(most) == 0) break;
       nodes.push_back(most.node);
@@ -158,7 +158,7 @@ class HittingSet {
   std::vector<std::vector<int>> groups_;
 };
 
-// Whether another node than this one would explain the same slow groups, and is no less likely.
+// Whether another node would explain the same slow groups, and is no less likely.
 bool has_a_double(const SlowNode& node, const std::vector<SlowNode>& suspects,
                   const std::vector<std::vector<int>>& slow) {
   const auto explains = [&](const SlowNode& other) {
@@ -222,7 +222,7 @@ Localised localise(std::span<const GroupNodes> groups, std::span<const size_t> s
   }
   found.hitting_set = HittingSet(found.suspects, slow).run();
   for (const SlowNode& suspect : found.suspects) {
-    // Nodes that healthy groups use no less than slow ones explain nothing.
+    // Nodes that healthy groups use as much as slow ones explain nothing.
     if (!std::ranges::binary_search(found.hitting_set, suspect.node) || suspect.slow < 2 ||
         suspect.score <= 0 || has_a_double(suspect, found.suspects, slow))
       continue;

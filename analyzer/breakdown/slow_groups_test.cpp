@@ -24,7 +24,7 @@ GroupTransfer transfer(size_t group, int64_t window, int64_t ns, int64_t bytes =
           .transfer_ns = ns};
 }
 
-// Eight groups over six windows; those of `slow` take a fifth longer from window `since` on.
+// Eight groups over six windows; those in `slow` take a fifth longer from window `since` on.
 std::vector<GroupTransfer> run_with(const std::vector<size_t>& slow, int64_t since) {
   std::mt19937_64 random(5);
   std::uniform_int_distribution<int64_t> noise(-20'000, 20'000);
@@ -55,7 +55,7 @@ TEST(SlowGroupsTest, TwoWindowsAreNotEnough) {
 
 TEST(SlowGroupsTest, OnlyEqualsAreCompared) {
   std::vector<GroupTransfer> all = run_with({}, 0);
-  // Larger messages take longer, and two groups are no cluster.
+  // Larger messages take longer, and two groups do not make a cluster.
   for (int64_t window = 0; window < 6; ++window) {
     all.push_back(transfer(1, window, 9'000'000, 1 << 24));
     all.push_back(transfer(2, window, 4'000'000, 1 << 24));
@@ -81,7 +81,7 @@ TEST(LocaliseTest, TwoFaultsNeedTwoNodes) {
 }
 
 TEST(LocaliseTest, HealthyGroupsClearTheirNodes) {
-  // Both nodes are in both slow groups; one of them works elsewhere.
+  // Both nodes are in both slow groups; one of them is also in a healthy group.
   const std::vector<GroupNodes> groups = {{0, {3, 4}}, {1, {3, 4, 5}}, {2, {3, 6}}, {3, {3, 7}}};
   EXPECT_THAT(localise(groups, std::vector<size_t>{0, 1}).hitting_set, ElementsAre(4));
 }
@@ -95,7 +95,7 @@ TEST(SlowGroupsTest, HalfOfTheGroupsMayBeSlow) {
   EXPECT_EQ(slow_groups(run_with({2}, 3)).front().first_window, 3);
 }
 
-// A fifth longer is nothing where healthy groups differ by as much.
+// A fifth longer is not an anomaly if healthy groups differ by as much.
 TEST(SlowGroupsTest, ExcessWithinTheSpreadIsNone) {
   std::vector<GroupTransfer> all = run_with({2}, 0);
   for (GroupTransfer& t : all) {
@@ -111,7 +111,7 @@ TEST(LocaliseTest, ANodeIsCertainOnlyIfNoOtherExplainsTheSame) {
       localise(std::vector<GroupNodes>{{0, {1, 2}}, {1, {1, 2}}, {2, {0, 1}}, {3, {2, 3}}}, slow);
   EXPECT_THAT(link.certain, IsEmpty());
   EXPECT_TRUE(link.within_only);
-  // The last of a chain: the other end works elsewhere.
+  // The last of a chain: its other end also works elsewhere.
   const Localised last =
       localise(std::vector<GroupNodes>{{0, {2, 3}}, {1, {2, 3}}, {2, {1, 2}}, {3, {0, 1}}}, slow);
   EXPECT_THAT(last.certain, ElementsAre(3));

@@ -21,16 +21,16 @@ namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
-constexpr size_t kMostOnsets = 8;  // of a report, the most expensive; verdicts take all of them
-constexpr int64_t kLeastExcessNs = 20'000;  // of a rise: less is no matter of a link
+constexpr size_t kMostOnsets = 8;           // in a report, the most expensive; verdicts use all
+constexpr int64_t kLeastExcessNs = 20'000;  // of a rise: a smaller one is not attributed to a link
 
 // One transfer. 40 bytes.
 struct Sample {
-  uint32_t unit = 0;  // what is compared: a communicator, or a pair of ranks
-  uint32_t step = 0;  // position among those looked at
+  uint32_t unit = 0;  // the unit of comparison: a communicator, or a pair of ranks
+  uint32_t step = 0;  // position among the examined steps
   int64_t bytes = 0;
   int64_t transfer_ns = 0;
-  int64_t alone_ns = 0;  // less what it met on its way: of messages, and within a host
+  int64_t alone_ns = 0;  // as if alone on its way: for messages, and within a host
   Function function{};
 };
 
@@ -39,10 +39,10 @@ struct Unit {
   std::vector<int> ranks;
   std::vector<int> hosts;  // sorted
   bool messages = false;
-  int64_t bound_ns = 0;  // of its transfers, where clocks decided them
+  int64_t bound_ns = 0;  // of its transfers, if clocks are involved
 };
 
-// Transfers of a unit that should take the same.
+// Transfers of a unit that should take equally long.
 struct Flow {
   size_t unit;
   Function function;
@@ -70,7 +70,7 @@ class Gatherer {
   [[nodiscard]] const HostNumbers& hosts() const { return hosts_; }
 
  private:
-  // nullopt: of one of the ranks the host is not known.
+  // nullopt: the host of one of the ranks is unknown.
   std::optional<uint32_t> add_unit(const std::string& communicator, std::vector<int> ranks) {
     if (!hosts_.know(ranks)) return std::nullopt;
     std::vector<int> hosts = hosts_.of(ranks);
@@ -118,7 +118,7 @@ class Gatherer {
     return Interval{*last - DurationNs{instance.transfer_ns}, *last};
   }
 
-  // What leaves a host, what of collectives stays within one, and when.
+  // Transfers that leave a host, and collectives within a host, with their times.
   void weigh_interfaces() {
     std::vector<std::vector<int>> hosts_of_group;
     for (const Group& group : matching_.groups) hosts_of_group.push_back(hosts_.of(group.members));
@@ -177,24 +177,24 @@ class Gatherer {
   InterfaceLoad load_inside_;
 };
 
-// Transfers of one flow in one window: their lower quartile, and how many there were. A slow link
-// slows the quick ones too; other transfers beside them on a link slow some.
+// Transfers of one flow in one window: their lower quartile and count. A slow link also slows the
+// quick ones; concurrent transfers on a link slow only some.
 struct Cell {
   Flow flow;
   int64_t window = 0;
   int64_t quick_ns = 0;
-  int64_t alone_ns = 0;  // likewise, less what they met on their way
+  int64_t alone_ns = 0;  // likewise, as if alone on their way
   int64_t n = 0;
 };
 
-// Mean exposed transfer of a rank's part, by communicator, function and size. What is hidden costs
-// nothing, and what comes on top of a transfer comes at its end, where the least is hidden.
+// Mean exposed transfer of a rank's part, by communicator, function and size. Hidden communication
+// costs nothing, and a longer transfer is longer at its end, which is the least hidden.
 using Exposures = std::map<std::tuple<std::string, Function, int64_t>, double>;
 Exposures exposures_of(const Overlap* overlap) {
   Exposures exposures;
   if (overlap == nullptr) return exposures;
   for (const CollectiveOverlap& one : overlap->per_collective) {
-    // Messages of all pairs stand together there.
+    // For messages all pairs share one entry.
     if (!one.bytes || one.n == 0 || one.function == Function::kSend ||
         one.function == Function::kRecv)
       continue;
@@ -215,7 +215,7 @@ class Comparer {
     fill_cells();
   }
 
-  // False: nothing can be compared with anything.
+  // False: no two groups are comparable.
   bool run(LinkStudy& study) {
     SlowLinks& found = study.links;
     ClusterView view = compare_groups(transfers_by(&Cell::alone_ns));
@@ -237,7 +237,7 @@ class Comparer {
       if (gathered_.units()[unit].hosts.size() > 1)
         nodes.push_back({unit, gathered_.units()[unit].hosts});
     }
-    // What is slow within a host is no matter of its interface.
+    // A slow transfer within a host does not involve its interface.
     std::erase_if(slow, [&](size_t unit) { return gathered_.units()[unit].hosts.size() < 2; });
     const Localised localised = localise(nodes, slow);
     found.within_only = localised.certain.empty();
@@ -265,8 +265,8 @@ class Comparer {
     return transfers;
   }
 
-  // Whether groups within a host share its paths is not known. One is slow only if it is slow
-  // either way: with what it met, and without.
+  // It is unknown whether groups within a host share its paths. One is slow only if it is slow both
+  // with and without the transfers it met.
   void must_be_slow_as_recorded(ClusterView& view) const {
     const std::vector<SlowGroup> recorded = slow_groups(transfers_by(&Cell::quick_ns));
     std::erase_if(view.slow, [&](SlowGroup& group) {
@@ -313,8 +313,8 @@ class Comparer {
     return median_ns(std::move(lengths));
   }
 
-  // Of a message the clocks may be wrong by the bound, and of those it is compared with too; and
-  // what a message meets on its way depends on its place in the pipeline.
+  // For a message the clocks can be wrong by the bound, as for the messages it is compared with;
+  // and the transfers it meets on its way depend on its place in the pipeline.
   [[nodiscard]] bool may_be_chance(const SlowGroup& group) const {
     const int64_t bound = gathered_.units()[group.group].bound_ns;
     if (gathered_.units()[group.group].messages && group.ratio < limit::kSlowMessages) return true;
@@ -328,7 +328,7 @@ class Comparer {
     return median_ns(std::move(excess)) <= 2 * bound;
   }
 
-  // Without a host: all slow groups that reach over several.
+  // Without a host: all slow groups that span several.
   SlowHost describe(std::optional<int> host, const ClusterView& view) const {
     SlowHost one{.host = host ? gathered_.hosts().name(*host) : "",
                  .ranks = host ? gathered_.hosts().ranks_on(*host) : std::vector<int>(),
@@ -356,14 +356,14 @@ class Comparer {
     return one;
   }
 
-  // How much of one transfer stands exposed, as far as that is known.
+  // The exposed share of one transfer, as far as it is known.
   [[nodiscard]] double exposed_of(const Flow& flow) const {
     const auto known =
         exposures_.find({gathered_.units()[flow.unit].communicator, flow.function, flow.bytes});
     return known == exposures_.end() ? std::numeric_limits<double>::infinity() : known->second;
   }
 
-  // Per step while it was slow: what its transfers took beyond those of its cluster, by its ratio.
+  // Per step while slow: the time of its transfers beyond those of its cluster, by its ratio.
   [[nodiscard]] int64_t excess_of(const SlowGroup& group) const {
     double sum = 0;
     for (const Cell& cell : cells_) {
@@ -385,14 +385,14 @@ class Comparer {
   std::vector<Cell> cells_;
 };
 
-// Each flow against itself: medians per step, and where they rise.
+// Compares each flow with itself: medians per step, and where they rise.
 void find_onsets(const Gatherer& gathered, std::span<const AlignedStep> steps, LinkStudy& study) {
   std::vector<Sample> sorted = gathered.samples();
   const auto flow = [](const Sample& s) { return Flow{s.unit, s.function, s.bytes}; };
   std::ranges::stable_sort(sorted, {}, [&](const Sample& s) {
     return std::make_tuple(s.unit, s.function, s.bytes, s.step);
   });
-  std::set<size_t> steady;  // units; those that rose are taken out at the end
+  std::set<size_t> steady;  // units; those that slowed down are removed at the end
   std::set<size_t> slower;
   for (size_t begin = 0; begin < sorted.size();) {
     std::vector<double> series;
@@ -433,8 +433,8 @@ void find_onsets(const Gatherer& gathered, std::span<const AlignedStep> steps, L
   }
 }
 
-// Where the network becomes slow in the middle, all before it looks like a warm-up: so it is looked
-// at too, but not where the steps were chosen by the reader.
+// If the network becomes slow midway, everything before looks like a warm-up. So the warm-up is
+// examined too, unless the user chose the steps.
 std::span<const AlignedStep> steps_to_look_at(const Steps& steps) {
   constexpr size_t kNeverSteady = 2;
   std::vector<int64_t> lengths;
@@ -449,7 +449,7 @@ std::span<const AlignedStep> steps_to_look_at(const Steps& steps) {
 
 std::optional<Rise> lasting_rise(std::span<const double> series, size_t fewest) {
   if (series.size() < 2 * fewest) return std::nullopt;
-  // Single spikes must not move the sum.
+  // Single spikes must not change the sum.
   const std::vector<double> all(series.begin(), series.end());
   const double low = quantile(all, 0.05);
   const double high = quantile(all, 0.95);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a series of transfers rises for good. Whole runs: tests/generated/slow_links_test.cpp.
+// Where a series of transfers rises permanently. Whole runs: tests/generated/slow_links_test.cpp.
 #include "analyzer/breakdown/slow_links.h"
 
 #include <gtest/gtest.h>

@@ -25,16 +25,16 @@ struct CollectiveKind {
 struct Samples {
   std::vector<int64_t> transfers;
   std::vector<int64_t> waits;
-  std::vector<int64_t> stays;  // mean of the members'
+  std::vector<int64_t> stays;  // means over the members
   std::vector<int64_t> spreads;
   std::vector<double> busbws;
-  std::optional<double> size;  // of the first instance that has one
+  std::optional<double> size;  // of the first instance with a size
   std::optional<int64_t> bound_ns;
   std::map<int, int64_t> last;  // by rank
   StepCount in_steps;
 };
 
-// Collectives that the same bandwidth can be expected of: size classes are a quarter of an octave
+// Collectives of which the same bandwidth can be expected: size classes are a quarter of an octave
 // wide.
 struct Comparable {
   Function function;

@@ -17,15 +17,15 @@ std::vector<CollectiveSummary> summarise(std::span<const RankDigest> digests,
 std::vector<PointToPoint> summarise_messages(std::span<const RankDigest> digests,
                                              const Matching& matching, const StepsByTime& steps);
 
-// Every instance, also those that never finished.
+// Every instance, including those that never finished.
 std::vector<MatchedCollective> matched_collectives(std::span<const RankDigest> digests,
                                                    const Matching& matching);
 
-// Every message, also those of which one side was not recorded.
+// Every message, including those that only one side recorded.
 std::vector<MatchedMessage> matched_messages(std::span<const RankDigest> digests,
                                              const Matching& matching);
 
-// What could not be matched, in words; nothing if all is well.
+// Describes what could not be matched; empty if everything was.
 std::vector<Diagnostic> match_diagnostics(std::span<const RankDigest> digests,
                                           const Matching& matching);
 

@@ -57,7 +57,7 @@ TEST(CollectiveSummaryTest, ApparentBandwidthCountsWaitingAsTransfer) {
 TEST(CollectiveSummaryTest, EfficiencyIsAgainstTheBestOfTheSizeClass) {
   std::vector<OneCall> calls(19, {1'000'000, 10'000, 50'000});
   for (int i = 0; i < 21; ++i) calls.push_back({1'000'000, 10'000, 100'000});
-  // Hardly larger: the same class.
+  // Slightly larger: the same class.
   for (int i = 0; i < 4; ++i) calls.push_back({1'010'000, 10'000, 50'500});
   // Another class, with too few to judge.
   for (int i = 0; i < 4; ++i) calls.push_back({64'000'000, 10'000, 900'000});

@@ -13,13 +13,13 @@ namespace dprof::analyzer {
 struct Sums {
   CategoryNs category_ns{};
   std::array<int64_t, kCategories> overlapped_ns{};  // kOverlapped, by the phase that covers it
-  std::array<int64_t, kHostDetails> host_ns{};       // by HostDetail, which tells its category
+  std::array<int64_t, kHostDetails> host_ns{};       // by HostDetail, which implies the category
 
   [[nodiscard]] int64_t of(Category category) const {
     return category_ns[static_cast<size_t>(category)];
   }
   [[nodiscard]] int64_t of(HostDetail detail) const { return host_ns[static_cast<size_t>(detail)]; }
-  // A phase's computation, whether or not a collective ran beside it.
+  // A phase's computation, with or without a collective beside it.
   [[nodiscard]] int64_t compute_of(Category phase) const {
     return of(phase) + overlapped_ns[static_cast<size_t>(phase)];
   }
@@ -27,12 +27,12 @@ struct Sums {
   Sums& operator+=(const Sums& other);
 };
 
-// One entry per window. Windows are sorted and disjoint; what lies outside of every piece counts as
-// idle, so that each entry's categories sum to its window exactly. O(pieces + windows).
+// One entry per window. Windows are sorted and disjoint; time outside of all pieces counts as idle,
+// so that each entry's categories sum to its window exactly. O(pieces + windows).
 std::vector<Sums> sum_over(std::span<const LatticePiece> pieces, std::span<const Interval> windows);
 
-// Own work is all time in which the rank was not held up by a collective: a clock that stands still
-// while the rank waits. Differences of it are what a rank itself did, whatever the others did.
+// Own work is all time in which no collective held the rank up: a clock that stands still while the
+// rank waits. Its differences are the rank's own work, independent of other ranks.
 class OwnClock {
  public:
   explicit OwnClock(std::span<const LatticePiece> pieces);

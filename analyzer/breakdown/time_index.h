@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers quickly, for many stretches of time, how much of each a set covers.
+// Quickly computes how much of each of many intervals a set covers.
 #pragma once
 
 #include <vector>

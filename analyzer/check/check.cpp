@@ -19,13 +19,13 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr double kLeastTolerance = 0.02;    // where nothing is said: less is not worth a red build
-constexpr double kWorstSensitivity = 0.10;  // a check that sees less than this says so
-// With one run a side: nobody knows how runs of this program differ.
+constexpr double kLeastTolerance = 0.02;    // default: a smaller change is not worth a failed build
+constexpr double kWorstSensitivity = 0.10;  // a less sensitive check says so
+// With one run per side the spread between runs is unknown.
 constexpr double kLeastSuspect = 0.03;
 constexpr double kBothErrors = kTwoSided95 + kOneSided95;
 
-// What makes 4 of a comparison, in a few words.
+// The reasons for exit code 4, in a few words.
 std::string reasons_of(const Diff& diff) {
   std::vector<std::string> reasons;
   for (const Dissimilarity& one : diff.dissimilar) {
@@ -59,7 +59,7 @@ class Checker {
   }
 
  private:
-  // Of a history those that can be compared with the run.
+  // From a history, only runs that are comparable with this one.
   void choose_baselines() {
     std::set<std::string> why;
     for (const RunFacts& base : input_.baselines) {
@@ -155,7 +155,7 @@ class Checker {
 
   void judge_change(const StepChange& step, CheckCase& one) {
     const double least = settings_.max_slowdown.value_or(kLeastTolerance);
-    // Unasked, as much is let pass as chance makes; asked for more than it allows, nobody can tell.
+    // Without a limit, noise is tolerated; with one, noise above it leaves the check undecided.
     const double most =
         settings_.max_slowdown.value_or(std::max(kLeastTolerance, std::expm1(2 * step.half_width)));
     const double fails_from = step.single() ? std::max(least, kLeastSuspect) : least;
@@ -186,8 +186,8 @@ class Checker {
     }
   }
 
-  // With one run a side, on a machine that others use: the ranks had to wait for a core, a tenth of
-  // a step or half of the change. Several runs show by themselves how much the machine differs.
+  // With one run per side, on a shared machine: the ranks waited for a core, for a tenth of a step
+  // or half of the change. Several runs show the machine's variation themselves.
   [[nodiscard]] std::string why_machine(const StepChange& step) const {
     constexpr double kLeastShare = 0.5;
     constexpr double kBusy = 0.1;
@@ -215,7 +215,7 @@ class Checker {
     return fmt::format("it is unclear whether that is more than {}", format_share(least));
   }
 
-  // Runs of each side until the distance to the limit, or the limit itself, shows.
+  // Runs per side until the distance to the limit, or the limit itself, is resolved.
   [[nodiscard]] static std::string what_decides(const StepChange& step, double limit) {
     const double sd =
         step.half_width / kTwoSided95 /
@@ -249,7 +249,7 @@ class Checker {
                              kFewestLengths);
     } else {
       const StepChange step = change_of(medians, medians);
-      const double half = step.half_width / std::numbers::sqrt2;  // of one side alone
+      const double half = step.half_width / std::numbers::sqrt2;  // of one side
       const double ms = step.b_ns / 1e6;
       one.says = fmt::format(
           "the median step takes {:.4g} ms (95 %: {:.4g} to {:.4g}), the budget is {:.4g} ms", ms,
@@ -351,7 +351,7 @@ class Checker {
     const auto found = std::ranges::find(run_.phases, name, &PhaseFacts::name);
     return found == run_.phases.end() ? nullptr : &*found;
   }
-  // The file names it as reports do: without template arguments and addresses.
+  // The file uses the names of reports: without template arguments and addresses.
   [[nodiscard]] const NameTimes* range_of(const std::string& name) const {
     if (!run_.names) return nullptr;
     const auto found = std::ranges::find(run_.names->list, name, &NameTimes::name);
@@ -374,7 +374,7 @@ class Checker {
 
   // ---- findings ----
 
-  // Known: every baseline has it at that severity, and so does the run that was good enough.
+  // Known: every baseline has it with at least that severity, and yet passed as a good run.
   [[nodiscard]] bool is_known(const FindingFacts& finding) const {
     return !baselines_.empty() && std::ranges::all_of(baselines_, [&](const RunFacts& base) {
       return std::ranges::any_of(base.findings, [&](const FindingFacts& other) {
@@ -384,9 +384,9 @@ class Checker {
     });
   }
 
-  // What costs time lengthens the step. Where steps are not seen to be longer than the baselines',
-  // the finding is how runs differ by themselves: a share that passed its limit, a rank that shared
-  // its core.
+  // A finding with a cost lengthens the step. If steps are not measurably longer than the
+  // baselines', the finding is variation between runs: a share just above its limit, a rank that
+  // shared its core.
   [[nodiscard]] bool shows_in_steps(const FindingFacts& finding) const {
     if (!finding.cost_ns || settings_.rules.contains(finding.rule)) return true;
     if (!result_.diff || !result_.diff->comparable() || !result_.diff->step) return true;
@@ -396,7 +396,7 @@ class Checker {
 
   void check_findings() {
     for (const FindingFacts& finding : run_.findings) {
-      if (finding.symptom || finding.rule == "run.failed") continue;  // that is the ending
+      if (finding.symptom || finding.rule == "run.failed") continue;  // reported as the ending
       if (finding.severity < FindingSeverity::kWarn && !settings_.rules.contains(finding.rule) &&
           settings_.fail_on > FindingSeverity::kInfo)
         continue;
@@ -455,7 +455,7 @@ class Checker {
     find_named_metrics();
   }
 
-  // Of the phases and ranges that the file names.
+  // For the phases and ranges that the file names.
   void find_named_metrics() {
     for (const auto& [name, budget] : settings_.budgets.phases) {
       if (const PhaseFacts* phase = phase_of(name)) {
@@ -513,7 +513,7 @@ class Checker {
 
   const CheckInput& input_;
   const CheckSettings& settings_;
-  const RunFacts& run_;  // the last of the runs: budgets and findings are about it
+  const RunFacts& run_;  // the last run: budgets and findings refer to it
   std::vector<RunFacts> baselines_;
   CheckResult result_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes or fails a run (docs/ci.md): against earlier good runs, against budgets, and by its own
-// findings. A typed result; formats.h shows it.
+// Passes or fails a run (docs/ci.md): against earlier good runs, budgets, and its own findings. A
+// typed result; formats.h renders it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace dprof::analyzer {
 enum class Outcome : uint8_t {
   kPassed,
   kFailed,
-  kUndecided,  // cannot be told, with the reason
-  kExcused,    // fired, and is waived, or known from the baselines
+  kUndecided,  // with the reason
+  kExcused,    // fired, but waived, or known from the baselines
 };
 [[nodiscard]] std::string_view word_of(Outcome outcome);
 
@@ -29,11 +29,11 @@ struct CheckCase {
                      // of the report
   Outcome outcome = Outcome::kPassed;
   FindingSeverity severity = FindingSeverity::kCritical;
-  std::string says;    // a line
+  std::string says;    // one line
   std::string advice;  // "" = none
 };
 
-// A figure of the run that one may want to plot.
+// A figure of the run worth plotting.
 struct CheckMetric {
   std::string name;  // "step_seconds"
   std::string unit;  // "seconds", "ratio", "bytes", "records"
@@ -45,9 +45,9 @@ struct CheckMetric {
 
 struct CheckResult {
   Outcome verdict = Outcome::kPassed;  // never kExcused
-  std::string title;                   // a line: the answer
-  std::string sensitivity;             // a sentence: what could have been seen
-  std::string needed;                  // where undecided: what would decide; "" = not known
+  std::string title;                   // the answer in one line
+  std::string sensitivity;             // what would have been detected, in a sentence
+  std::string needed;                  // if undecided: what would decide; "" = unknown
   std::vector<std::string> remarks;    // sentences
   FindingSeverity fail_on = FindingSeverity::kCritical;
   DiffSide run;
@@ -56,16 +56,16 @@ struct CheckResult {
   std::vector<CheckMetric> metrics;
 
   [[nodiscard]] ExitCode code() const;
-  // Whether it makes the check fail, or only says something.
+  // Whether the case can fail the check.
   [[nodiscard]] bool counts(const CheckCase& one) const {
     return one.outcome == Outcome::kFailed && one.severity >= fail_on;
   }
 };
 
 struct CheckInput {
-  std::span<const RunFacts> runs;       // of what is checked: one, or some that were repeated
-  std::span<const RunFacts> baselines;  // none: no step time is compared
-  bool is_history = false;              // of the baselines those on other hardware are left out
+  std::span<const RunFacts> runs;       // the run to check, or several repetitions of it
+  std::span<const RunFacts> baselines;  // empty: the step time is not compared
+  bool is_history = false;              // leave out baselines on other hardware
   Day today;
 };
 

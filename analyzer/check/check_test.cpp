@@ -40,7 +40,7 @@ TEST(Check, ASlowerRunIsSuspectWithOneRunASide) {
   EXPECT_THAT(find(result, "step_time")->advice, HasSubstr("repeat"));
 }
 
-// A machine that others use: the steps are longer, and the ranks had no core meanwhile.
+// A shared machine: the steps are longer, and the ranks had no core meanwhile.
 TEST(Check, WhatAMachineTookIsNoVerdictOnOneRun) {
   RunFacts run = made_run(2, 1.08);
   RunFacts base = made_run(1);

@@ -61,7 +61,7 @@ std::vector<std::string> notes_of(const CheckResult& result) {
   return notes;
 }
 
-// What fails or is not decided comes first, what passed last.
+// Failed and undecided cases first, passed ones last.
 std::vector<const CheckCase*> cases_in_order(const CheckResult& result) {
   std::vector<const CheckCase*> cases;
   for (const CheckCase& one : result.cases) cases.push_back(&one);
@@ -76,7 +76,7 @@ std::vector<const CheckCase*> cases_in_order(const CheckResult& result) {
   return cases;
 }
 
-// "failed", and "warn" for what fired without failing the check.
+// "failed", and "warn" for cases that fired without failing the check.
 std::string outcome_text(const CheckResult& result, const CheckCase& one) {
   if (one.outcome == Outcome::kFailed && !result.counts(one))
     return std::string(word_of(one.severity));
@@ -176,7 +176,7 @@ std::string labels_of(const CheckResult& result, const CheckMetric& metric, bool
   return labels.empty() ? "" : fmt::format("{{{}}}", fmt::join(labels, ","));
 }
 
-// Those of one name follow each other, as the format asks.
+// Metrics of one name are adjacent, as the format requires.
 std::string metrics_text(const CheckResult& result, bool for_gitlab) {
   std::vector<CheckMetric> metrics = result.metrics;
   metrics.push_back({.name = "check_code",
@@ -260,7 +260,7 @@ std::string render_check_markdown(const CheckResult& result) {
   }
   std::string text = write_markdown(document);
   if (text.size() <= kMostMarkdown) return text;
-  // Names of a trace can be long: the answer stays, the rest ends at a line.
+  // Names in a trace can be long: keep the answer, cut the rest at a line end.
   text.resize(text.rfind('\n', kMostMarkdown - 100) + 1);
   return text + "\n… cut: `dprof check` shows the rest\n";
 }

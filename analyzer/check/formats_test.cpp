@@ -71,7 +71,7 @@ TEST(CheckFormats, MetricsEndAndGitlabsAreRounded) {
   EXPECT_THAT(gitlab, HasSubstr("\ndprof_check_code 1\n"));
 }
 
-// One family has one head, and its name of a trace is escaped.
+// A metric family has one header, and the names from the trace are escaped.
 TEST(CheckFormats, MetricsOfPhasesHaveALabel) {
   CheckResult result = bad_result();
   for (const char* name : {"for\"ward", "backward"}) {

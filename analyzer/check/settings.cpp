@@ -27,7 +27,7 @@ const Names kRangeKeys = {"ms", "own_ms", "calls"};
 const Names kRuleKeys = {"enabled", "severity"};
 const Names kWaiverKeys = {"rule", "reason", "expires"};
 
-// Whatever a rule may be named: the report's, and the check's own.
+// All names of rules: the report's, and the check's own.
 const Names& rule_names() {
   static const Names kNames = [] {
     Names names = {"step_time", "ending"};
@@ -58,7 +58,7 @@ std::optional<int64_t> bytes_of(std::string_view text) {
   return std::nullopt;
 }
 
-// "3%", "3 %"; nullopt = not so.
+// "3%", "3 %"; nullopt = no percentage.
 std::optional<double> share_of_percent(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -86,7 +86,7 @@ class Parser {
                    std::move(hint)};
   }
 
-  // Whether all keys are among `known`; else names the nearest.
+  // Whether all keys are among `known`; if not, reports the nearest.
   void check_keys(const toml::table& table, const Names& known, const std::string& in) {
     for (const auto& [key, node] : table) {
       if (std::ranges::find(known, key.str()) != known.end()) continue;

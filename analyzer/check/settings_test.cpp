@@ -79,7 +79,7 @@ struct BadSettings {
   const char* hint = "";
 };
 
-// Issue 25: each its own sentence, with the line; the nearest is named.
+// Issue 25: each has its own sentence, with the line; the nearest key is named.
 TEST(CheckSettings, MistakesAreSaidWithTheirLine) {
   for (const BadSettings& c : {
            BadSettings{"\n\nmax_slodown = 0.03", "f:3: unknown key 'max_slodown'",

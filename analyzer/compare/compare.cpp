@@ -39,7 +39,7 @@ Steady steady_of(const ComparedRank& rank, const StepsInfo& info) {
   return steady;
 }
 
-// One rank's sums by the position of the name among its names.
+// One rank's sums, by position of the name in the rank's list.
 class RankSums {
  public:
   RankSums(const RankLanes& lanes, Interval span) : lanes_(lanes), span_(span) {
@@ -150,7 +150,7 @@ int64_t bucket_begin_ns(size_t bucket) {
 
 std::string aligned_name(std::string_view name) {
   std::string aligned;
-  int depth = 0;  // of template arguments
+  int depth = 0;  // nesting depth of template arguments
   for (size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     const char before = i > 0 ? name[i - 1] : ' ';
@@ -172,7 +172,7 @@ std::string aligned_name(std::string_view name) {
       aligned += c;
     }
   }
-  if (depth > 0 || aligned.empty()) return std::string(name);  // not what it looked like
+  if (depth > 0 || aligned.empty()) return std::string(name);  // no template arguments after all
   return aligned;
 }
 

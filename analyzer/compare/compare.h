@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs beside each other: where a mean step goes in each, and what the events of each name
-// cost per rank and step. Names align; nothing is judged.
+// Two runs side by side: the division of a mean step in each, and the cost of events by name per
+// rank and step. Names are aligned; there is no verdict.
 #pragma once
 
 #include <cstddef>
@@ -30,22 +30,22 @@ struct ComparedRun {
 // Means per rank and steady step.
 struct NameCost {
   double total_ns = 0;
-  double self_ns = 0;  // without what nests in it
+  double self_ns = 0;  // without nested events
   double count = 0;
-  std::vector<double> by_length;  // of the count, by half octaves of the events' durations
+  std::vector<double> by_length;  // of the count, by half octaves of the duration
 };
 
-// The half octave of a duration, and where a half octave begins.
+// The half octave of a duration, and the begin of a half octave.
 [[nodiscard]] size_t length_bucket(int64_t duration_ns);
 [[nodiscard]] int64_t bucket_begin_ns(size_t bucket);
 
 struct ComparedName {
   std::string name;
-  bool on_device = false;     // kernels and copies of GPUs; else ranges of the host
+  bool on_device = false;     // kernels and copies on GPUs; else ranges on the host
   std::optional<NameCost> a;  // nullopt: the run has no such event in its steady steps
   std::optional<NameCost> b;
 
-  // b - a, of self times; what a run does not have costs nothing there.
+  // b - a, of self times; an event missing from a run costs nothing there.
   [[nodiscard]] double difference_ns() const;
 };
 
@@ -53,17 +53,17 @@ struct RunComparison {
   std::optional<MeanStep> a;  // nullopt: no breakdown
   std::optional<MeanStep> b;
   std::vector<ComparedName> names;  // largest difference first, of either sign
-  std::string why_no_names;         // "" = there are some
+  std::string why_no_names;         // "" = there are names
 };
 
-// A name without what differs from one build, instantiation or call to the next: template
-// arguments, addresses, parameters of kernels, numbers after '#'.
+// A name without the parts that differ between builds, instantiations or calls: template arguments,
+// addresses, kernel parameters, numbers after '#'.
 [[nodiscard]] std::string aligned_name(std::string_view name);
 
-// What the names of one run cost, for its report. nullopt: no events in steady steps.
+// The cost of names in one run, for its report. nullopt: no events in steady steps.
 [[nodiscard]] std::optional<Names> names_of(const ComparedRun& run, std::vector<int> ranks);
 
-// Events count that begin in a rank's steady steps and have an end. O(events + names log names).
+// Counts finished events that begin in a rank's steady steps. O(events + names log names).
 [[nodiscard]] RunComparison compare(const ComparedRun& a, const ComparedRun& b);
 
 }  // namespace dprof::analyzer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and waits per pair of ranks: who sends to whom, and who waits for whom. What a
-// collective moves between two of its ranks depends on its algorithm and is not recorded, so
-// collectives have waits here, but no bytes.
+// Messages and waits per pair of ranks: who sends to whom, and who waits for whom. The bytes that a
+// collective moves between two ranks depend on its algorithm and are not recorded, so collectives
+// have waits here, but no bytes.
 #pragma once
 
 #include <compare>
@@ -26,18 +26,18 @@ struct RankPair {
 struct PairTraffic {
   RankPair pair;
   int64_t messages = 0;
-  int64_t bytes = 0;         // of those whose size is known
-  int64_t without_size = 0;  // of the messages
+  int64_t bytes = 0;         // of messages with known size
+  int64_t without_size = 0;  // messages of unknown size
   int64_t timed = 0;         // messages with a transfer time and a size
   int64_t timed_bytes = 0;
-  int64_t timed_ns = 0;  // from when both sides were there
+  int64_t timed_ns = 0;  // from when both sides had arrived
 
-  // Bytes per second while transferring; nullopt = none was timed.
+  // Bytes per second during transfer; nullopt = no timed message.
   [[nodiscard]] std::optional<double> bandwidth() const;
 };
 
-// What `pair.rank` waited until `pair.peer` came: as the last of a collective, or as the other side
-// of a message.
+// How long `pair.rank` waited for `pair.peer`: as the last of a collective, or as the other side of
+// a message.
 struct PairWait {
   RankPair pair;
   int64_t times = 0;
@@ -45,16 +45,16 @@ struct PairWait {
   int64_t longest_ns = 0;
 };
 
-// Communicators of one name, which may be several where the ranks are divided into groups.
+// Communicators of one name; there are several if the ranks are divided into groups.
 struct CommunicatorMatrix {
   std::string communicator;
-  std::vector<PairTraffic> traffic;  // by pair; pairs without any are left out
+  std::vector<PairTraffic> traffic;  // by pair; only pairs with traffic
   std::vector<PairWait> waits;       // likewise
-  int64_t unknown_peer = 0;          // messages of which one rank is not known
-  int64_t not_compared = 0;          // collectives of which it is not known who came last
+  int64_t unknown_peer = 0;          // messages with one unknown rank
+  int64_t not_compared = 0;          // collectives whose last rank is unknown
 };
 
-// By name. O(n log n) in collectives' members and messages.
+// By name. O(n log n) in members of collectives and messages.
 [[nodiscard]] std::vector<CommunicatorMatrix> rank_matrices(
     std::span<const MatchedCollective> collectives, std::span<const MatchedMessage> messages);
 

@@ -26,7 +26,7 @@ double mean_of_values(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Places in the order of size, the middle of equals: one wild value is no more than the largest.
+// Ranks by size, equal values at their mean: an outlier counts only as the largest value.
 std::vector<double> places_in_order(std::span<const int64_t> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -72,8 +72,8 @@ double drift_variance(std::span<const double> logs, double log_sd) {
   return std::max(0.0, variance_of(medians, mean_of_values(medians)) - of_steps);
 }
 
-// 97.5 % quantile of Student's t; from 5 on by its expansion at the normal one, good to 0.01. One
-// degree of freedom counts as two, the other of which is the prior's.
+// 97.5 % quantile of Student's t; from 5 on by its expansion at the normal one, accurate to 0.01.
+// One degree of freedom counts as two, the second being the prior's.
 double t_quantile(double freedom) {
   if (freedom <= 2) return 4.303;
   if (freedom <= 3) return 3.182;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The change of the step's length between two sets of runs, and how certain it is. Steps of a run
-// depend on each other, and runs differ by themselves: both widen the interval.
+// The change of the step's length between two sets of runs, with its uncertainty. Steps of a run
+// depend on each other, and runs of a program differ: both widen the interval.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace dprof::analyzer {
 
-// Fewer ordinary steady steps than this say nothing of how far the others may lie.
+// With fewer ordinary steady steps the spread of the others is unknown.
 inline constexpr size_t kFewestLengths = 10;
 
-// Of one run.
+// For one run.
 struct MedianStep {
   double ns = 0;
   size_t steps = 0;
-  double block = 1;   // mean length of a block of steps that belong together
+  double block = 1;   // mean length of a block of dependent steps
   double log_sd = 0;  // standard deviation of the logarithm of the median
 };
 
 // Stationary bootstrap (Politis and Romano 1994) of the median: blocks are twice the integrated
-// autocorrelation time of the steps' ranks. What the medians of parts of the run differ beyond that
-// is drift, and counts in full: a run that wanders within itself would, too, have come out
-// otherwise as a whole. Deterministic. O(400 * steps).
+// autocorrelation time of the steps' ranks. Differences between the medians of parts of the run
+// beyond that are drift, and count in full: a run that drifts within itself would also have had
+// another overall result if repeated. Deterministic. O(400 * steps).
 [[nodiscard]] MedianStep median_step_of(std::span<const int64_t> lengths_ns);
 
 // 1 + 2 * the sum of the autocorrelations of the ranks of `values`, up to the first that is not
@@ -40,20 +40,20 @@ struct StepChange {
   double half_width = 0;  // of it, in the logarithm
   size_t runs_a = 0;
   size_t runs_b = 0;
-  double within_sd = 0;   // standard deviation of one run's median, as its steps tell; relative
-  double between_sd = 0;  // as the runs of a side tell; 0 = one run on each side
+  double within_sd = 0;   // estimated from the steps of one run, for its median; relative
+                          // relative
+  double between_sd = 0;  // estimated from the runs of a side; 0 = one run on each side
 
   [[nodiscard]] bool single() const { return runs_a == 1 && runs_b == 1; }
-  // The smallest true slow-down that would be found to exceed `tolerance` 95 times of 100.
+  // The smallest true slow-down that would be found to exceed `tolerance` in 95 of 100 cases.
   [[nodiscard]] double detectable(double tolerance) const;
 };
 
-// Where a side has one run and nothing tells how runs differ, 0.5 % is taken for it.
+// Assumed spread if a side has one run and the spread between runs is unknown: 0.5 %.
 inline constexpr double kUnknownRunSpread = 0.005;
 
-// There is at least one run on each side. With several, their spread counts (in a t
-// interval; what the steps tell and kUnknownRunSpread stand for one run more), else these two
-// alone.
+// Each side has at least one run. With several, their spread counts (in a t interval; the spread
+// from the steps and kUnknownRunSpread count as one more run); otherwise only those two count.
 [[nodiscard]] StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> b);
 
 }  // namespace dprof::analyzer

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kStepNs = 100e6;
 
-// Steps whose logarithms follow an AR(1) process; the run as a whole is off by `run`.
+// Steps whose logarithms follow an AR(1) process; the whole run is off by `run`.
 std::vector<int64_t> made_steps(std::mt19937_64& random, size_t n, double sd, double phi,
                                 double run) {
   std::normal_distribution<double> normal;
@@ -53,7 +53,7 @@ TEST(StepChange, TheMediansSpreadIsWhatRepeatedRunsShow) {
   }
 }
 
-// Issue 25: a difference that runs of one program have by themselves is no change.
+// Issue 25: a difference within the usual variation between runs is no change.
 TEST(StepChange, IntervalsOfEqualProgramsHoldZero) {
   struct Case {
     double phi;

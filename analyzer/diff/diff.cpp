@@ -30,7 +30,7 @@ std::string title_of_key(const std::string& key) {
     if (key_of(static_cast<Category>(c)) == key)
       return std::string(title_of(static_cast<Category>(c)));
   }
-  std::string title = key;  // of a later dprof
+  std::string title = key;  // of a later dprof version
   std::ranges::replace(title, '_', ' ');
   return title;
 }
@@ -87,13 +87,13 @@ class Comparison {
     return all;
   }
 
-  // What only one side knows is no difference.
+  // A value known on only one side is no difference.
   template <typename F>
   void compare(const char* what, bool matters, const char* why, F&& value) {
     const std::set<std::string> a = values(a_, value);
     const std::set<std::string> b = values(b_, value);
     if (a.empty() || b.empty()) return;
-    if (std::ranges::includes(a, b)) return;  // a pool of machines: B's is one of A's
+    if (std::ranges::includes(a, b)) return;  // a pool of machines: all of B's are among A's
     found_.push_back({what, joined(a), joined(b), matters, why});
   }
   void variable(const char* key, const char* what, bool matters, const char* why) {
@@ -166,7 +166,7 @@ void find_step_change(Facts a, Facts b, Diff& diff) {
   diff.step = change_of(medians[0], medians[1]);
 }
 
-// Mean over runs, of each the mean over its ranks. Empty: a run has no breakdown.
+// Mean over runs of each one's mean over its ranks. Empty: a run has no breakdown.
 CategoryMeans mean_categories(Facts runs) {
   CategoryMeans means;
   for (const RunFacts& run : runs) {
@@ -358,7 +358,7 @@ class NamesChanged {
         floor_[side] = std::max(floor_[side], static_cast<double>(run.names->list.back().self_ns));
     }
   }
-  // Absent from a list that was cut above what it has on the other side.
+  // Missing from a truncated list whose limit was above its time on the other side.
   [[nodiscard]] bool could_be_left_out(const Sides& sides) const {
     for (size_t side = 0; side < 2; ++side) {
       if (!sides[side] && sides[1 - side]->self_ns <= floor_[side]) return true;
@@ -447,7 +447,7 @@ std::string straggler_text(const StragglerFacts& straggler) {
       format_duration({straggler.cost_ns}));
 }
 
-// By rank; of what is left on both sides the most expensive are one that moved.
+// By rank. If both sides have unmatched ones, the most expensive of each count as one that moved.
 std::vector<ChangedStraggler> stragglers_changed(const RunFacts& a, const RunFacts& b) {
   std::vector<ChangedStraggler> changes;
   if (!a.stragglers || !b.stragglers) return changes;
@@ -476,7 +476,7 @@ std::vector<ChangedStraggler> stragglers_changed(const RunFacts& a, const RunFac
   return changes;
 }
 
-// In all runs of the one side and in none of the other, so that chance makes none.
+// In all runs of one side and in none of the other, to exclude chance.
 std::vector<ChangedFinding> findings_changed(Facts a, Facts b) {
   const auto rules_of = [](const RunFacts& run) {
     std::set<std::pair<std::string, std::string>> rules;

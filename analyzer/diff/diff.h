@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The differences between two runs, or sets of runs (docs/ci.md). A typed result; render.h shows
-// it. With several runs on a side means are compared; std::nullopt = not known on both sides.
+// it. For several runs on a side, means are compared; std::nullopt = not known on both sides.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 
 namespace dprof::analyzer {
 
-// Something that is not the same on both sides.
+// A property that differs between the sides.
 struct Dissimilarity {
   std::string what;  // "world size"
   std::string a;
   std::string b;
-  bool matters = false;  // step times of the two are not of the same work, or machine
+  bool matters = false;  // the step times are not of the same work or machine
   std::string why;       // a sentence without its full stop
   DPROF_FIELDS(what, a, b, matters, why);
 };
 
 struct DiffSide {
-  std::vector<std::string> runs;  // their names
-  int64_t ranks = 0;              // of the first run
+  std::vector<std::string> runs;  // names
+  int64_t ranks = 0;              // in the first run
   int64_t hosts = 0;
-  std::vector<int64_t> steps;  // ordinary steady ones, of each run
+  std::vector<int64_t> steps;  // ordinary steady ones, per run
   DPROF_FIELDS(runs, ranks, hosts, steps);
 };
 
-// The change of the mean step, over ranks and steady steps. Changes add up to the whole's.
+// The change of the mean step, over ranks and steady steps. The changes sum to the total change.
 struct ChangedPart {
   std::string key;    // "exposed_wait"
   std::string title;  // "exposed wait"
@@ -44,7 +44,7 @@ struct ChangedPart {
   [[nodiscard]] int64_t change_ns() const { return b_ns - a_ns; }
 };
 struct Division {
-  int64_t a_ns = 0;  // a mean step
+  int64_t a_ns = 0;  // mean step
   int64_t b_ns = 0;
   std::vector<ChangedPart> parts;  // in the report's order; the sums are a_ns and b_ns
   DPROF_FIELDS(a_ns, b_ns, parts);
@@ -54,19 +54,19 @@ struct Division {
 
 struct ChangedPhase {
   std::string name;
-  std::optional<double> a_ns;  // nullopt: the side does not have it
+  std::optional<double> a_ns;  // nullopt: missing on this side
   std::optional<double> b_ns;
   DPROF_FIELDS(name, a_ns, b_ns);
 
   [[nodiscard]] double change_ns() const { return b_ns.value_or(0) - a_ns.value_or(0); }
 };
 
-// What a rank did in a mean step, and where most of its change lies, waiting for others apart.
+// What a rank did in a mean step, and its largest change, apart from waiting for others.
 struct ChangedRank {
   int rank = 0;
-  int64_t a_work_ns = 0;  // of its step without exposed communication
+  int64_t a_work_ns = 0;  // its step without exposed communication
   int64_t b_work_ns = 0;
-  std::string part;  // title of the category that changed most; "" = none did
+  std::string part;  // title of the category that changed most; "" = none changed
   int64_t part_ns = 0;
   DPROF_FIELDS(rank, a_work_ns, b_work_ns, part, part_ns);
 
@@ -96,7 +96,7 @@ struct ChangedCollective {
   }
 };
 
-// "new" and "gone" are said only where the other side's list could not have left the name out.
+// "new" and "gone" appear only if the other side's list cannot have left the name out.
 struct ChangedName {
   std::string name;
   bool on_device = false;
@@ -105,15 +105,15 @@ struct ChangedName {
   std::optional<double> b_count;
   int64_t a_self_ns = 0;
   int64_t b_self_ns = 0;
-  int64_t by_count_ns = 0;   // of the change: as many more at A's length
-  int64_t by_length_ns = 0;  // and the rest
+  int64_t by_count_ns = 0;   // of the change: the difference in count, at A's length
+  int64_t by_length_ns = 0;  // the remainder
   DPROF_FIELDS(name, on_device, what, a_count, b_count, a_self_ns, b_self_ns, by_count_ns,
                by_length_ns);
 
   [[nodiscard]] int64_t change_ns() const { return b_self_ns - a_self_ns; }
 };
 
-// Memory, lost records, cost of recording.
+// Memory, lost records, recording cost.
 struct ChangedFigure {
   std::string key;
   std::string title;
@@ -142,25 +142,25 @@ struct Diff {
   DiffSide b;
   std::vector<Dissimilarity> dissimilar;
   std::optional<StepChange> step;
-  std::string why_no_step;  // where there is none
+  std::string why_no_step;  // if `step` is missing
   std::optional<Division> division;
-  std::vector<ChangedPhase> phases;  // largest change first, as all that follow
-  std::vector<ChangedRank> ranks;    // both sides have them
+  std::vector<ChangedPhase> phases;  // largest change first, as in the lists below
+  std::vector<ChangedRank> ranks;    // ranks on both sides
   std::vector<ChangedCollective> collectives;
   std::vector<ChangedName> names;
   std::string why_no_names;
   std::vector<ChangedFigure> figures;
   std::vector<ChangedStraggler> stragglers;
-  std::vector<ChangedFinding> findings;  // from warn on
+  std::vector<ChangedFinding> findings;  // warn and above
 
   [[nodiscard]] bool comparable() const;
 };
 
-// There is at least one run on each side. O(steps + names log names).
+// Each side has at least one run. O(steps + names log names).
 [[nodiscard]] Diff diff_of(std::span<const RunFacts> a, std::span<const RunFacts> b);
 
-// The division of a mean step by category; exact. Its change lies mostly in one part: that one, or
-// nullptr where nothing changed that way.
+// The division of a mean step by category; exact. Returns the part with most of the change, or
+// nullptr if no part changed in the direction of the total.
 [[nodiscard]] const ChangedPart* largest_part(const Division& division);
 
 }  // namespace dprof::analyzer

@@ -31,7 +31,7 @@ Diff diff_one(const RunFacts& a, const RunFacts& b) {
   return diff_of(std::span(&a, 1), std::span(&b, 1));
 }
 
-// The parts of the change add up to it, in whole nanoseconds, whatever the runs.
+// The parts of the change sum to it, in whole nanoseconds, for any runs.
 TEST(Diff, PartsAddUpToTheChange) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -71,7 +71,7 @@ TEST(Diff, PartsAddUpToTheChange) {
   }
 }
 
-// docs/story.md: an allocator that gives memory back, and gets it again in the next forward.
+// docs/story.md: an allocator that returns memory and obtains it again in the next forward.
 TEST(Diff, PageFaultsThatGoWithTheChangeAreNamed) {
   RunFacts kept = made_run("kept", 60, 40);
   RunFacts given_back = made_run("given back", 90, 40);
@@ -110,7 +110,7 @@ TEST(Diff, ARunWithItselfDiffersNowhere) {
   EXPECT_LE(diff.step->least, 0);
 }
 
-// Issue 25: a baseline of other hardware, half a run, with lost records, without clocks.
+// Issue 25: a baseline from other hardware, half a run, lost records, missing clocks.
 TEST(Diff, WhatDiffersIsSaidAndWhetherItMatters) {
   const RunFacts a = made_run("a");
   const auto only = [&](auto&& change) {
@@ -170,15 +170,14 @@ TEST(Diff, NamesAreNewGoneMoreAndLonger) {
     return list;
   };
   EXPECT_THAT(what(diff_one(a, b)), ElementsAre("new", "gone", "more", "longer"));
-  // A's list was cut above what B has: then nobody knows whether it is new.
+  // A's list was truncated above B's time: whether the name is new is unknown.
   a.names->left_out = 5;
   a.names->list.push_back({"last", false, 1, 30, 30});
   b.names->list.push_back({"last", false, 1, 30, 30});
   EXPECT_THAT(what(diff_one(a, b)), ElementsAre("gone", "more", "longer"));
 }
 
-// Memory that goes back to the system and comes again in each step costs faults and time in the
-// kernel.
+// Memory returned to the system and obtained again in each step costs faults and kernel time.
 TEST(Diff, PageFaultsAreShownWhereTheyChangedMuch) {
   RunFacts a = made_run("a");
   RunFacts b = made_run("b");

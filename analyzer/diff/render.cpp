@@ -44,7 +44,7 @@ double step_of(const Diff& diff) {
   return diff.step ? diff.step->a_ns : 1e9;
 }
 
-// Changes in the last digit that is shown, so that what is shown adds up, too.
+// Changes are computed in the last digit shown, so that the displayed figures add up.
 Document division_section(const Division& division) {
   const auto step_ns = static_cast<double>(division.a_ns);
   const StepUnit unit(step_ns);
@@ -95,7 +95,7 @@ Document division_section(const Division& division) {
                       fmt::format("{}, mean over ranks and steady steps", unit.name()), table);
 }
 
-// The first `top` of a list that change by something worth a line.
+// The first `top` entries of a list with a change worth a line.
 template <typename T>
 std::vector<const T*> worth_a_line(const std::vector<T>& list, double step_ns, int top) {
   constexpr double kLeast = std::is_same_v<T, ChangedName> ? kLeastNameChange : kLeastPartShare;
@@ -225,7 +225,7 @@ std::string figure_text(const ChangedFigure& figure, double value) {
   return format_count(std::llround(value));
 }
 
-// Counters of the kernel differ a little from run to run.
+// Kernel counters differ a little from run to run.
 bool varies_by_itself(const ChangedFigure& figure) {
   constexpr double kLittle = 0.1;
   return (figure.unit == "faults" || figure.unit == "ns") &&
@@ -270,11 +270,11 @@ Document verdicts_section(const Diff& diff) {
   return document;
 }
 
-// Where time in the kernel goes with the change, and the page faults do, these are the reason: an
-// allocator that gave memory back, or no longer does. "" = they are not.
+// If kernel time and page faults change with the step, the faults are the reason: an allocator that
+// gave memory back, or no longer does. "" = they are not.
 std::string faults_text(const Diff& diff, int64_t change_ns) {
   constexpr double kLeastInKernel = 0.2;  // of the change
-  constexpr double kLeastTimes = 2;       // as many faults on one side
+  constexpr double kLeastTimes = 2;       // ratio of faults between the sides
   const auto figure = [&](const char* key) -> const ChangedFigure* {
     const auto found = std::ranges::find(diff.figures, key, &ChangedFigure::key);
     return found == diff.figures.end() ? nullptr : &*found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows what changed: text for a terminal, Markdown, JSON of schema "dprof.diff/1". gui/html makes
-// a page of the same parts, and the window draws them.
+// Shows the changes: text for a terminal, Markdown, JSON of schema "dprof.diff/1". gui/html makes a
+// page of the same parts, and the window draws them.
 #pragma once
 
 #include <string>
@@ -12,12 +12,13 @@
 namespace dprof::analyzer {
 
 struct DiffOptions {
-  int top = 8;  // names, ranks, phases, collectives
+  int top = 8;  // number of names, ranks, phases, collectives
 };
 
-// Where the change lies, what else changed: what follows the answer, here and in `dprof check`.
+// The details after the answer, here and in `dprof check`: where the change is, what else changed.
+// changes.
 [[nodiscard]] Document changes_section(const Diff& diff, const DiffOptions& options = {});
-// What differs between the sides and does, or does not, matter.
+// The differences between the sides, and whether they matter.
 [[nodiscard]] Document dissimilar_section(const Diff& diff);
 
 // "+5.1 % (95 %: +4.9 % to +5.3 %)".
@@ -26,11 +27,11 @@ struct DiffOptions {
 [[nodiscard]] std::string signed_share(double share);
 // "base-1: 4 ranks on 1 host, 58 steady steps".
 [[nodiscard]] std::string side_text(const DiffSide& side);
-// "most of it is forward: +3.2 of +3.4 ms"; "" where no part stands out.
+// "most of it is forward: +3.2 of +3.4 ms"; "" if no part dominates.
 [[nodiscard]] std::string where_text(const Diff& diff);
 // The answer in one line: "slower: +5.1 % (95 %: +4.9 % to +5.3 %); most of it is forward: …".
 [[nodiscard]] Span diff_answer(const Diff& diff);
-// The sides, the step time, what could have been seen, whether they can be compared.
+// The sides, the step time, the detectable change, whether they can be compared.
 [[nodiscard]] FactList diff_facts(const Diff& diff);
 
 [[nodiscard]] std::string render_diff_text(const Diff& diff, const TextShape& shape,

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A report may come from anywhere: what is missing or of another type is not known.
+// Reports can come from anywhere: a missing value, or one of another type, is unknown.
 const Json& at(const Json& object, const char* key) {
   static const Json kNothing;
   if (!object.is_object()) return kNothing;
@@ -71,8 +71,8 @@ void read_recording(const Json& recording, RunFacts& facts) {
   facts.overhead_share = number_at(at(recording, "overhead"), "share");
 }
 
-// What a phase computes beside communication counts for the phase, as in the report's picture of a
-// step: whether something runs beside it is not what it takes.
+// A phase's hidden computation counts for the phase, as in the report's picture of a step:
+// communication beside it does not change the phase's time.
 void count_hidden_for_phases(const Json& details, double steps, CategoryMeans& means) {
   const auto of = [&](std::string_view key) {
     return std::ranges::find(means, key, &CategoryMeans::value_type::first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of a run that comparisons need, read from its report as JSON ("dprof.report/1"): so a
-// kept report is as good a baseline as the traces from which it was made. std::nullopt = not known.
+// The facts of a run that comparisons need, read from its JSON report ("dprof.report/1"): a stored
+// report is as good a baseline as the traces it was made from. std::nullopt = not known.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace dprof::analyzer {
 
-// Mean over a rank's steady steps, by the key of the category, in the report's order.
+// Mean over a rank's steady steps, by category key, in the report's order.
 using CategoryMeans = std::vector<std::pair<std::string, double>>;
 
 struct RankFacts {
@@ -61,7 +61,7 @@ struct FindingFacts {
 };
 
 struct RunFacts {
-  std::string source;  // as it was given: a folder, a file
+  std::string source;  // as given: a folder, a file
   std::string name;
   std::string command;
   int64_t ranks = 0;
@@ -80,27 +80,27 @@ struct RunFacts {
   bool has_clock = true;  // times of several hosts can be compared
 
   std::vector<RankFacts> per_rank;
-  std::optional<double> exposed_share;  // of step time: waiting and transfer that nothing hides
+  std::optional<double> exposed_share;  // exposed wait and transfer, as a share of step time
   std::optional<double> input_share;
-  // Mean per step, over ranks: ready to run, and on no core. Others took them, or it has more
-  // threads than cores.
+  // Mean per step, over ranks: ready to run, but without a core. Other programs used them, or the
+  // program has more threads than cores.
   std::optional<double> waited_for_core_ns;
   std::vector<PhaseFacts> phases;
   std::vector<CollectiveFacts> collectives;
   std::optional<std::vector<StragglerFacts>> stragglers;
   std::vector<FindingFacts> findings;
   std::optional<Names> names;
-  std::optional<int64_t> peak_allocated;  // of the device, or allocator, that has most
+  std::optional<int64_t> peak_allocated;  // of the device, or allocator, with the most
   std::optional<int64_t> peak_resident;
-  std::optional<double> page_faults_per_step;    // of the rank that has most
-  std::optional<double> kernel_cpu_ns_per_step;  // likewise
+  std::optional<double> page_faults_per_step;    // of the rank with the most
+  std::optional<double> kernel_cpu_ns_per_step;  // of the rank with the most
 
   std::string ended;        // kind of the verdict: "ok", "crash"; "" = not known
   std::string ended_title;  // one line
 };
 
-// `source` is for messages. Fails with a sentence of its own for what is empty, no JSON, another
-// JSON, or of a newer schema.
+// `source` is for messages. Fails with a specific sentence for an empty text, invalid JSON, another
+// JSON document, or a newer schema.
 Result<RunFacts> facts_of_json(std::string_view json, const std::string& source);
 
 }  // namespace dprof::analyzer

@@ -16,7 +16,7 @@ struct BadCase {
   const char* says;
 };
 
-// Issue 25: each its own sentence and code.
+// Issue 25: each has its own sentence and code.
 TEST(RunFacts, WhatCannotBeReadSaysWhy) {
   for (const BadCase& c :
        {BadCase{"", Code::kDamaged, "empty"}, BadCase{" \n", Code::kDamaged, "empty"},

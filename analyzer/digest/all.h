@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests the traces of a run, one on each core at a time.
+// Digests the traces of a run, one per core at a time.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@
 
 namespace dprof::analyzer {
 
-// Takes the digests of a run as they come. Each rank knows the members of its communicators,
-// together as many as ranks, squared: equal lists are kept once.
+// Collects a run's digests as they arrive. Each rank lists the members of its communicators,
+// together ranks² entries: equal lists are stored once.
 //
-// Threading  put() from any, for different traces.
+// Threading  put() from any thread, for different traces.
 class CollectedDigests {
  public:
   explicit CollectedDigests(size_t traces) : digests_(traces) {}
 
   void put(size_t trace, Result<RankDigest> digest);
   [[nodiscard]] bool has(size_t trace) const { return digests_[trace].has_value(); }
-  // All have been put.
+  // Call after the last put().
   [[nodiscard]] std::vector<Result<RankDigest>> take() &&;
 
  private:
@@ -36,7 +36,7 @@ class CollectedDigests {
   ListPool<int> members_;
 };
 
-// One result per trace, in their order. Fails only when `progress` cancels; what has begun is then
+// One result per trace, in order. Fails only if `progress` cancels; digests already begun are then
 // waited for.
 Result<std::vector<Result<RankDigest>>> digest_all(std::span<const TraceFile> traces, bool cache,
                                                    const Progress& progress);

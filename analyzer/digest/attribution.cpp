@@ -63,7 +63,7 @@ class Walk {
     return true;
   }
 
-  // Those before `until`, of which everything that can own them has been entered.
+  // Launches before `until`; all ranges that can own them have been entered.
   void own_launches(ThreadWalk& walk, TraceNs until) {
     for (; walk.next_launch < walk.launches.size(); ++walk.next_launch) {
       const uint32_t l = walk.launches[walk.next_launch];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which range of a host thread caused a GPU activity (docs/analysis/facts.md). Never a containment
-// join: one walk over rows that are in start order, with a stack of what is open on each thread.
+// join: one pass over rows in start order, with a stack of open ranges per thread.
 //
 // An activity is joined to its launch call by correlation (LaunchIndex), the call to the innermost
-// range that is open on its thread (attribute), and from there the chain goes up by parent ids.
+// range open on its thread (attribute), and the chain continues upwards by parent ids.
 //
 // Threading  pure functions.
 #pragma once
@@ -35,20 +35,19 @@ struct LaunchCall {
 
 struct Attribution {
   std::vector<int32_t> parent;  // of each range: a position, or kNoRange
-  std::vector<int32_t> owner;   // of each launch call: the innermost range that is open then
+  std::vector<int32_t> owner;   // of each launch call: the innermost range open at its time
 };
 
-// The parent of a range is the innermost other one of its thread that is open when it begins. Of
-// those that begin together the longer one is the parent, of equal ones the earlier row.
+// The parent of a range is the innermost other range of its thread that is open when it begins. If
+// several begin together, the longer one is the parent; of equal ones the earlier row.
 //
-// Both lists should be in start order on each thread; where they are not, they are sorted, which
-// costs 4 bytes per entry. O(n) when ordered; memory: the result, 4 bytes per launch, and the
-// depth.
+// Both lists should be in start order on each thread; if not, they are sorted, at 4 bytes per
+// entry. O(n) when ordered; memory: the result, 4 bytes per launch, and the depth.
 [[nodiscard]] Attribution attribute(std::span<const NestedRange> ranges,
                                     std::span<const LaunchCall> launches);
 
-// Finds launch calls by correlation; of several with the same one, the earliest (a runtime call
-// that ends in a driver call). Keeps a reference to the calls. 8 to 16 bytes per call.
+// Finds launch calls by correlation; among equal ones the earliest (a runtime call contains a
+// driver call). Keeps a reference to the calls. 8 to 16 bytes per call.
 class LaunchIndex {
  public:
   explicit LaunchIndex(std::span<const LaunchCall> launches);
@@ -57,7 +56,7 @@ class LaunchIndex {
   [[nodiscard]] int32_t find(int64_t correlation) const;
 
  private:
-  static constexpr size_t kNeighbours = 16;  // numbers that follow each other share a cache line
+  static constexpr size_t kNeighbours = 16;  // consecutive numbers share a cache line
 
   [[nodiscard]] size_t slot_of(int64_t correlation) const;
 
@@ -66,8 +65,8 @@ class LaunchIndex {
   int shift_ = 63;
 };
 
-// What is open on one thread, outermost first, while its ranges come in order of their begin.
-// Amortised O(1); those that begin together are put in order of their length.
+// The open ranges of one thread, outermost first; ranges are added in order of their begin.
+// Amortised O(1); those that begin together are sorted by length.
 template <typename Tag>
 class OpenRanges {
  public:
@@ -77,8 +76,8 @@ class OpenRanges {
     Tag tag;
   };
 
-  // Takes out what has ended by `at`, calling closed(Open) for each, the innermost first. A range
-  // of length 0 that stands at `at` stays: a longer one that begins there may still come.
+  // Removes ranges that ended by `at`, calling closed(Open) for each, innermost first. A range of
+  // length 0 at `at` remains: a longer one that begins there can still follow.
   template <typename Closed>
   void close_until(TraceNs at, Closed&& closed) {
     while (!open_.empty() &&
@@ -92,7 +91,7 @@ class OpenRanges {
     close_until(at, [](const Open&) {});
   }
 
-  // Returns its place; what stands above it began at the same moment and is shorter.
+  // Returns its place; ranges above it began at the same time and are shorter.
   size_t push(const Open& range) {
     size_t place = open_.size();
     while (place > 0 && open_[place - 1].begin == range.begin && open_[place - 1].end < range.end)
@@ -116,8 +115,8 @@ class OpenRanges {
   std::vector<Open> open_;
 };
 
-// Small numbers for the ids of threads or streams, by first appearance. Neighbours mostly ask for
-// the same one.
+// Small numbers for the ids of threads or streams, by first appearance. Optimised for runs of the
+// same id.
 class DenseIndex {
  public:
   size_t of(int64_t id) {

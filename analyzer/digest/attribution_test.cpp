@@ -11,8 +11,8 @@
 namespace dprof::analyzer {
 namespace {
 
-// The definition, by looking at every range: the innermost one that covers `at`, of those that
-// stand before `self` in the order of begin, length and row.
+// The definition, by examining every range: the innermost one that covers `at`, among those before
+// `self` in the order of begin, length and row.
 int32_t by_search(const std::vector<NestedRange>& ranges, int32_t thread, TraceNs at,
                   std::optional<size_t> self) {
   const auto place = [&](size_t r) {
@@ -28,7 +28,7 @@ int32_t by_search(const std::vector<NestedRange>& ranges, int32_t thread, TraceN
   return found;
 }
 
-// Random nested ranges on some threads: lengths of 0, equal borders and twins among them.
+// Random nested ranges on some threads, including lengths of 0, equal borders and twins.
 class NestedSets : public testing::TestWithParam<uint64_t> {
  protected:
   int64_t random(int64_t limit) { return static_cast<int64_t>(random_() % limit); }
@@ -63,7 +63,7 @@ class NestedSets : public testing::TestWithParam<uint64_t> {
       r.begin = std::max(r.begin, TraceNs{first});
       r.end = std::min(r.end, TraceNs{last});
     }
-    // Threads stand mixed in a trace, and what begins together in any order.
+    // Threads are mixed in a trace, and ranges with equal begins come in any order.
     std::ranges::shuffle(ranges_, random_);
     std::ranges::stable_sort(ranges_, {}, &NestedRange::begin);
     launches_.clear();
@@ -105,7 +105,7 @@ TEST_P(NestedSets, RowsOutOfOrderGiveTheSame) {
   for (size_t round = 0; round < 100; ++round) {
     make();
     std::ranges::shuffle(launches_, random_);
-    // Only the order in time is lost: what begins together keeps its rows' order.
+    // Only the time order is lost: ranges with equal begins keep their row order.
     std::vector<NestedRange> later;
     std::vector<NestedRange> earlier;
     for (const NestedRange& r : ranges_) (r.begin.ns % 2 == 0 ? later : earlier).push_back(r);

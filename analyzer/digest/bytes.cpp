@@ -13,8 +13,8 @@
 #include "analyzer/digest/digest_fingerprint.h"
 #include "base/fields.h"
 
-// How a digest is written and read back (cereal): every field of every struct in it, so that none
-// can be forgotten.
+// Writes and reads a digest (cereal): every field of every struct in it, so that none can be
+// forgotten.
 namespace dprof {
 
 template <typename Archive>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests as bytes: in files and in messages between processes, of one build of dprof only.
+// Digests as bytes: in files and in messages between processes of the same build of dprof.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace dprof::analyzer {
 
-// Of the code that makes digests: bytes of another one mean something else.
+// Identifies the code that makes digests: another version's bytes have another meaning.
 extern const std::string_view kDigestFingerprint;
 
 [[nodiscard]] std::string bytes_of(const RankDigest& digest);
-// nullopt = they are none. Bytes that may have been damaged have to be checked before: a length in
-// them can ask for any memory.
+// nullopt = no digest. Check bytes for damage before the call: a corrupt length can request any
+// amount of memory.
 [[nodiscard]] std::optional<RankDigest> digest_of(std::string bytes);
 
 }  // namespace dprof::analyzer

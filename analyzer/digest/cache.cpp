@@ -32,26 +32,26 @@ namespace fs = std::filesystem;
 
 int64_t ns_of(const timespec& time) { return time.tv_sec * kNsPerSecond + time.tv_nsec; }
 
-// By what a file is known to be the same without reading it.
+// Identifies an unchanged file without reading it.
 struct Stamp {
   std::string text;
-  int64_t changed_ns = 0;  // when it last was, by its file system
+  int64_t changed_ns = 0;  // its last change, by its file system
   dev_t disk = 0;
 
-  // How exact that time is: two changes within cannot be told apart. Some file systems count whole
-  // seconds, others as often as the kernel's clock ticks.
+  // Resolution of that time: two changes within it are indistinguishable. Some file systems count
+  // whole seconds, others ticks of the kernel's clock.
   [[nodiscard]] int64_t granule_ns() const {
     return changed_ns % kNsPerSecond == 0 ? 2 * kNsPerSecond : kNsPerSecond / 10;
   }
 };
 
-// nullopt = it cannot be read, or what SQLite's log beside it says counts, too.
+// nullopt = unreadable, or SQLite's log beside it has further changes.
 std::optional<Stamp> stamp_of(const fs::path& path) {
   struct stat log {};
   if (stat((path.string() + "-wal").c_str(), &log) == 0 && log.st_size > 0) return std::nullopt;
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
-  constexpr off_t kChangeCounterAt = 24;  // SQLite raises it at each change
+  constexpr off_t kChangeCounterAt = 24;  // incremented by SQLite at each change
   uint8_t counter[4] = {};
   struct stat status {};
   const bool good = fstat(file, &status) == 0 &&
@@ -59,13 +59,13 @@ std::optional<Stamp> stamp_of(const fs::path& path) {
   close(file);
   if (!good) return std::nullopt;
   const int64_t modified = ns_of(status.st_mtim);
-  const int64_t changed = ns_of(status.st_ctim);  // nobody can set it
+  const int64_t changed = ns_of(status.st_ctim);  // cannot be set by programs
   return Stamp{fmt::format("{}:{}:{}:{:02x}{:02x}{:02x}{:02x}", status.st_size, modified, changed,
                            counter[0], counter[1], counter[2], counter[3]),
                std::max(modified, changed), status.st_dev};
 }
 
-// Of the whole file; nullopt = it cannot be read.
+// Hash of the whole file; nullopt = unreadable.
 std::optional<std::string> hash_of(const fs::path& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
@@ -95,7 +95,7 @@ fs::path user_cache() {
   return fs::path(home) / ".cache" / "dprof" / "digest";
 }
 
-// Where a digest may stand, the preferred place first.
+// Possible places of a digest, the preferred one first.
 std::vector<fs::path> places_of(const fs::path& trace) {
   const fs::path beside = trace.parent_path() / ".digest" / (trace.filename().string() + ".digest");
   std::vector<fs::path> places = {beside};
@@ -107,12 +107,12 @@ std::vector<fs::path> places_of(const fs::path& trace) {
   return places;
 }
 
-// A line with the code's fingerprint, the trace's hash and its stamp; the sum of that line and of
-// what follows, of kSumLength characters; the digest. Nothing of it is believed before the sum has
-// said that it is whole: a damaged one could ask for any memory, and lead to wrong figures.
+// A line with the code's fingerprint, the trace's hash and its stamp; a checksum of that line and
+// of the digest, of kSumLength characters; the digest. Nothing is trusted before the checksum is
+// verified: a damaged file could request any amount of memory, or give wrong figures.
 struct Kept {
   std::string hash;
-  std::string stamp;  // kNoStamp: it says too little
+  std::string stamp;  // kNoStamp: not conclusive
   std::string bytes;
 };
 constexpr char kNoStamp[] = "-";
@@ -149,8 +149,8 @@ std::optional<Kept> load(const fs::path& path) {
   return kept;
 }
 
-// Written beside and renamed: readers see a whole file or none. It is begun before the trace is
-// read, and so tells what time it was then by the file system's own clock.
+// Written beside and renamed: readers see a whole file or none. It is created before the trace is
+// read, so its time shows the file system's clock at that moment.
 class Draft {
  public:
   explicit Draft(const std::vector<fs::path>& places) {
@@ -171,8 +171,8 @@ class Draft {
     std::remove(part_.c_str());
   }
 
-  // For how long after the trace's last change another one would not show in its stamp, less what
-  // has passed since then. Only what was begun later can rely on the stamp.
+  // How much longer another change of the trace would not show in its stamp: the resolution minus
+  // the time since its last change. Only a draft begun after that can rely on the stamp.
   [[nodiscard]] int64_t too_early_by_ns(const Stamp& trace) const {
     constexpr int64_t kOtherClockNs = 3600 * kNsPerSecond;  // of another disk
     struct stat own {};
@@ -202,14 +202,14 @@ class Draft {
 
 // --- the two together ---
 
-// The trace is still what it was when the draft was begun, and its stamp says so.
+// The trace has not changed since the draft was begun, and its stamp proves it.
 bool is_sure_of(const Draft& draft, const Stamp& stamp, const fs::path& trace) {
   if (draft.too_early_by_ns(stamp) > 0) return false;
   const std::optional<Stamp> now = stamp_of(trace);
   return now && now->text == stamp.text;
 }
 
-// The kept digest of a trace, if it is of what the trace is now.
+// The stored digest of a trace, if it matches the trace's present content.
 std::optional<std::string> find_digest(const fs::path& trace) {
   const std::optional<Stamp> stamp = stamp_of(trace);
   if (!stamp) return std::nullopt;
@@ -228,7 +228,7 @@ std::optional<std::string> find_digest(const fs::path& trace) {
   return std::nullopt;
 }
 
-// As it is kept: of no run.
+// As stored: in no run.
 Result<RankDigest> digest_alone(const fs::path& trace) {
   TraceFile file;
   file.path = trace;
@@ -249,8 +249,8 @@ Result<Made> make_digest(const fs::path& trace, Draft& draft) {
   if (!digest.ok()) return fail(digest.error());
   Made made{*std::move(digest), {}, false};
   made.bytes = bytes_of(made.digest);
-  // If the trace was changed meanwhile, nobody knows what was read. Where that would not show in
-  // its stamp, the content has to say that it was not, now and whenever the digest is asked for.
+  // If the trace was changed meanwhile, it is unknown what was read. If its stamp would not show
+  // that, the content must prove that it did not change, now and at each later use.
   const bool sure = hash && is_sure_of(draft, *stamp, trace);
   if (!hash || (!sure && hash_of(trace) != hash)) return made;
   made.kept = draft.keep({*hash, sure ? stamp->text : kNoStamp, made.bytes});
@@ -306,8 +306,8 @@ Result<Keeping> keep_digest(const fs::path& trace) {
   const std::vector<fs::path> places = places_of(trace);
   std::optional<Draft> draft(std::in_place, places);
   if (const std::optional<Stamp> stamp = stamp_of(trace)) {
-    // The time of files lags: by a tick of the kernel's, or by how long a virtual machine was not
-    // run. So a trace may seem to be of a little later, and once may not be enough.
+    // File times lag: by a tick of the kernel's clock, or by as long as a virtual machine was
+    // suspended. So a trace can seem slightly newer than now, and one attempt may not be enough.
     constexpr int64_t kTickNs = 20 * kNsPerMs;
     for (int attempt = 0; attempt < 5; ++attempt) {
       const int64_t early = draft->too_early_by_ns(*stamp);

@@ -44,20 +44,20 @@ class DigestCache : public ::testing::Test {
     return run.ok() ? run->traces.front() : TraceFile();
   }
 
-  // Another head with a sum that fits.
+  // Writes another head with a matching checksum.
   void rewrite_head(const std::string& hash, const std::string& stamp) const {
     std::ifstream file(kept(), std::ios::binary);
     std::string line;
     std::getline(file, line);
     std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    bytes.erase(0, 16);  // the old sum
+    bytes.erase(0, 16);  // the old checksum
     const size_t words = line.rfind(' ', line.rfind(' ') - 1);
     line = line.substr(0, words) + " " + hash + " " + stamp;
     const uint64_t sum =
         XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(line.data(), line.size()));
     std::ofstream(kept(), std::ios::binary) << line << '\n' << fmt::format("{:016x}", sum) << bytes;
   }
-  // No row is another one then, and the size and SQLite's change counter stay.
+  // Changes no row; the size and SQLite's change counter stay the same.
   static void change_a_byte(const fs::path& path) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(92 + 3);  // "version valid for"
@@ -95,7 +95,7 @@ TEST_F(DigestCache, TheSecondDigestIsReadAndEqual) {
   EXPECT_FALSE(first->collectives.empty());
 }
 
-// The first line of the kept digest without the code's fingerprint: the trace's hash and stamp.
+// The first line of the stored digest without the code's fingerprint: the trace's hash and stamp.
 std::pair<std::string, std::string> head_of(const fs::path& digest) {
   std::ifstream file(digest);
   std::string word, hash, stamp;
@@ -103,13 +103,13 @@ std::pair<std::string, std::string> head_of(const fs::path& digest) {
   return {hash, stamp};
 }
 
-// Puts the trace's last change a minute back, and waits until that has been a while ago, too.
+// Sets the trace's last change back by a minute, and waits until that change is old, too.
 void make_old(const fs::path& trace) {
   fs::last_write_time(trace, fs::file_time_type::clock::now() - std::chrono::minutes(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the inode has just been changed
 }
 
-// The kept hash is made wrong, with a sum that fits: whoever looks at the trace's content sees it.
+// The stored hash is wrong, with a matching checksum: a reader of the trace's content notices.
 TEST_F(DigestCache, AStampThatFitsIsBelievedWithoutReadingTheTrace) {
   make_old(trace_path());
   ASSERT_EQ(*keep_digest(trace_path()), Keeping::kMade);
@@ -132,7 +132,7 @@ TEST_F(DigestCache, ACopyIsKnownByItsContentAndGetsItsOwnStamp) {
   EXPECT_NE(head_of(kept()).second, "-");
 }
 
-// What was changed a moment ago may be changed again within what its times can tell apart.
+// A recently changed file can change again within the resolution of its times.
 TEST_F(DigestCache, AYoungTraceIsKnownByItsContentOnly) {
   const fs::file_time_type soon = fs::file_time_type::clock::now() + std::chrono::seconds(30);
   fs::last_write_time(trace_path(), soon);
@@ -164,7 +164,7 @@ TEST_F(DigestCache, WhatSqliteHasNotPutIntoTheFileYetIsReadEachTime) {
   EXPECT_FALSE(fs::exists(kept()));
 }
 
-// The old digest stays beside the new trace, as when a file is replaced.
+// The old digest remains beside the new trace, as after a file is replaced.
 TEST_F(DigestCache, AChangedTraceIsReadAnew) {
   ASSERT_TRUE(cached_digest(trace()).ok());
   fs::rename(run_path(), folder_.path() / "old");
@@ -182,9 +182,9 @@ TEST_F(DigestCache, ADamagedFileCountsAsNone) {
   const Result<RankDigest> first = cached_digest(trace());
   ASSERT_TRUE(first.ok());
   const auto size = static_cast<int64_t>(fs::file_size(kept()));
-  // Each byte of what stands before the digest (key and sum), then some of the digest.
+  // Each byte before the digest (key and checksum), then some of the digest.
   for (int64_t at = 0; at < size; at += at < 200 ? 1 : std::max<int64_t>(1, size / 97)) {
-    ASSERT_TRUE(cached_digest(trace()).ok());  // makes it whole again
+    ASSERT_TRUE(cached_digest(trace()).ok());  // repairs it
     {
       std::fstream file(kept(), std::ios::in | std::ios::out | std::ios::binary);
       file.seekg(at);
@@ -207,7 +207,7 @@ TEST_F(DigestCache, AnOpenTraceIsNotKept) {
   EXPECT_FALSE(fs::exists(kept()));
 }
 
-// A file where the folder should be, for root may write into any folder.
+// A file instead of the folder, because root can write into any folder.
 TEST_F(DigestCache, WhereTheRunCannotBeWrittenTheUsersCacheIsUsed) {
   std::ofstream(run_path() / ".digest") << "in the way";
   const Result<RankDigest> first = cached_digest(trace());
@@ -218,7 +218,7 @@ TEST_F(DigestCache, WhereTheRunCannotBeWrittenTheUsersCacheIsUsed) {
   expect_equal(*first, *cached_digest(trace()));
 }
 
-// A recorder keeps it before anybody knows the run.
+// A recorder stores it before the run is known.
 TEST_F(DigestCache, OneDigestServesEveryPlaceOnTheAxisAndEveryRank) {
   const Result<RankDigest> here = cached_digest(trace());
   const fs::file_time_type made = fs::last_write_time(kept());
@@ -233,7 +233,7 @@ TEST_F(DigestCache, OneDigestServesEveryPlaceOnTheAxisAndEveryRank) {
   expect_equal(*there, *digest_rank(moved));
 }
 
-// Every field that is a time, as the bytes of the digest tell.
+// Every time field, as shown by the bytes of the digest.
 TEST_F(DigestCache, ShiftingThereAndBackChangesNothing) {
   RankDigest digest = *digest_rank(trace());
   const std::string before = bytes_of(digest);

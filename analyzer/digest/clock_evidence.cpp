@@ -9,11 +9,11 @@
 namespace dprof::analyzer {
 namespace {
 
-// Beyond these a time makes no sense, and sums of a few could overflow.
+// Times beyond this are implausible, and sums of a few could overflow.
 constexpr int64_t kEvidenceTimeLimit = int64_t{1} << 59;
-constexpr int64_t kWidestNs = 10 * kNsPerSecond;  // a reading that took longer tells nothing
+constexpr int64_t kWidestNs = 10 * kNsPerSecond;  // a slower reading is useless
 
-constexpr int64_t kRealtimeLimit = int64_t{1} << 62;  // it counts from 1970
+constexpr int64_t kRealtimeLimit = int64_t{1} << 62;  // counts from 1970
 
 bool sensible_evidence(int64_t time) {
   return time > -kEvidenceTimeLimit && time < kEvidenceTimeLimit;
@@ -78,7 +78,7 @@ class EvidenceReader {
                         sensible_evidence(row.peer_reply_ns) && row.send_ns <= row.receive_ns &&
                         row.peer_receive_ns <= row.peer_reply_ns && !row.peer.empty() &&
                         sensible_evidence(shift_ns_);
-      // An answer was longer under way than the question's whole round: a clock was set meanwhile.
+      // The answer took longer than the whole round trip: a clock was set meanwhile.
       const bool possible = good && row.peer_reply_ns - row.peer_receive_ns <=
                                         row.receive_ns - row.send_ns + kNsPerMs;
       if (!possible) {

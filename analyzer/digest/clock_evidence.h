@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace tells about its clock: probes with other hosts, samples of the host's own clocks,
-// and pairs of a device's clock and the host's.
+// Evidence about a trace's clock: probes with other hosts, samples of the host's own clocks, and
+// pairs of readings of a device's clock and the host's.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace dprof::analyzer {
 
-// Times of this host are on the run's axis before alignment (trace time + shift); those of the peer
-// on the peer's CLOCK_MONOTONIC_RAW, less the origin of a trace of the peer: see clock_probe.
+// Times of this host are on the run's axis before alignment (trace time + shift); the peer's are on
+// its CLOCK_MONOTONIC_RAW, minus the origin of a trace of the peer: see clock_probe.
 struct ClockProbe {
   int32_t peer = 0;  // index into ClockEvidence::peers
   TraceNs send;
@@ -41,13 +41,13 @@ struct ClockEvidence {
   std::vector<ClockProbe> probes;  // in order of time
   std::vector<ClockSample> samples;
   std::vector<DevicePair> devices;
-  int64_t damaged = 0;  // rows with times that cannot be; they are left out
-  // How far apart the readings of the clocks at time 0 can be: what recorders that share a clock
-  // can disagree by. And the rate by which this recorder converts ticks.
+  int64_t damaged = 0;  // rows with impossible times; left out
+  // How far apart the readings of the clocks at time 0 can be: the possible disagreement between
+  // recorders that share a clock. And the rate by which this recorder converts ticks.
   int64_t origin_width_ns = 0;
   std::optional<double> ticks_per_second;
-  // What a peer's raw times have to be reduced by, to be times of this trace's axis, if this
-  // trace's clock is the peer. nullopt = the trace does not say.
+  // Subtract from a peer's raw times to put them on this trace's axis, if this trace's clock is the
+  // peer. nullopt = not in the trace.
   std::optional<int64_t> origin_raw_ns;
 };
 

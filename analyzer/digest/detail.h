@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a piece of time beyond its category.
+// Detail of a piece of time beyond its category.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@ namespace dprof::analyzer {
 
 enum class HostDetail : uint8_t {
   kNone,
-  // Of category host.
+  // Of category host:
   kCheckpoint,
   kRange,
   kUnattributed,
   kGc,
   kOptimizer,
   kLogging,
-  kPreempted,  // ready to run, on no core
+  kPreempted,  // ready to run, without a core
   // Of category idle: rows of this time were lost or not recorded.
   kLost,
   // Of category copy.
@@ -24,7 +24,7 @@ enum class HostDetail : uint8_t {
   kDeviceToHost,
   kDeviceToDevice,
   kMemset,
-  // Of a phase's computation on the host: ready to run, on no core.
+  // Of a phase's computation on the host: ready to run, without a core.
   kRunnable,
 };
 inline constexpr size_t kHostDetails = 14;

@@ -24,8 +24,8 @@ namespace {
 
 using schema::Marker;
 
-// Each large table is read once, and all that want its rows stand in that pass; but for memory/,
-// which looks at host_range again once it knows which blocks lay at the peak.
+// Each large table is read once, in one pass for all consumers; except that memory/ reads
+// host_range again once the blocks at the peak are known.
 class Digester {
  public:
   Digester(const TraceFile& trace, const schema::TraceReader& reader, int64_t gpu_rows)
@@ -50,7 +50,7 @@ class Digester {
     }
     close_open_ranges();
     choose_training_thread();
-    // Where a GPU computes, what the host's calls take tells nothing of computation.
+    // If a GPU computes, the duration of host calls says nothing about computation.
     if (!digest_.gpu.empty()) {
       digest_.op_times.clear();
       digest_.op_sums.clear();
@@ -76,7 +76,7 @@ class Digester {
   }
 
  private:
-  // Of a process that did not end by itself: steps behind its last kernel, where these are most.
+  // For a process that was killed: steps after its last kernel, if most steps are.
   void remark_missing_kernels() {
     constexpr int64_t kFewest = 3;
     const Facts& facts = digest_.facts;
@@ -328,7 +328,7 @@ class Digester {
     });
   }
 
-  // The recorder's clock samples go on while the ranks stand still: they tell how long a hang was.
+  // Clock samples continue while the ranks stand still: they show how long a hang was.
   Status read_end() {
     digest_.operations = reader_.meta("imported_format") == "operation_table";
     digest_.in_process_ns = reader_.meta_int("in_process_ns");
@@ -345,7 +345,7 @@ class Digester {
     });
   }
 
-  // Those that were taken last, of the process's first thread.
+  // The latest stacks, of the process's first thread.
   Status read_stacks() {
     const std::optional<int64_t> first_thread = reader_.meta_int("pid");
     std::vector<StackFrame>& stack = digest_.last_activity.stack;
@@ -360,7 +360,7 @@ class Digester {
     });
   }
 
-  // What was called since then says that it went on.
+  // A later call shows that the thread went on.
   void forget_old_stack() {
     if (!stack_taken_) return;
     const bool went_on = std::ranges::any_of(
@@ -536,8 +536,7 @@ class Digester {
     if (loading_since_) last.loading_for_ns = ago(*loading_since_);
   }
 
-  // Digests of all ranks are held at once: what they grew by while they were gathered is given
-  // back.
+  // All ranks' digests are in memory at once: this releases capacity left over from gathering.
   void give_back_room() {
     for (IntervalSet* set :
          {&digest_.autograd, &digest_.autograd_elsewhere, &digest_.ops, &digest_.forward_signs,
@@ -584,7 +583,7 @@ class Digester {
   SystemGatherer system_;
   DeviceUseGatherer device_uses_;
   std::unordered_set<int64_t> loaders_;  // threads
-  std::optional<HostSide> host_side_;    // only where there are GPU rows
+  std::optional<HostSide> host_side_;    // only if there are GPU rows
   std::optional<Interval> last_ended_;   // range of the training thread
   int64_t last_ended_name_id_ = 0;
   std::optional<TraceNs> loading_since_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one pass over a rank's trace leaves for the merge across ranks: its phases, its computation,
-// its part of each collective, its steps and what was lost. Raw events are not kept.
+// The result of one pass over a rank's trace, for the merge across ranks: its phases, its
+// computation, its part of each collective, its steps and its losses. Raw events are not kept.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct CommunicatorInfo {
   schema::Backend backend{};
 };
 
-// This rank's part of one collective, on the run's axis. A run may have 40 million of them.
+// This rank's part of one collective, on the run's axis. A run can have 40 million of them.
 struct CollectiveRecord {
   using Number = CompactOptional<int64_t>;
   using SmallNumber = CompactOptional<int64_t, int32_t>;
@@ -50,9 +50,9 @@ struct CollectiveRecord {
   Time enqueue;
   Time start;
   Time end;
-  Time failed;  // when it ended with an error: then it has no end
-  Time ready;   // when its bucket's last gradient was ready
-  // On a GPU: when the device had done what was launched before the call, as far as is known.
+  Time failed;  // when it ended with an error: then `end` is empty
+  Time ready;   // when the last gradient of its bucket was ready
+  // On a GPU: when the device had finished work launched before the call, as far as is known.
   Time device_ready;
   Number correlation;  // of its kernel's launch
   SmallNumber root;
@@ -64,15 +64,15 @@ struct CollectiveRecord {
   SmallEnum<schema::Reduction> reduction;
   SmallEnum<schema::CollectiveState> state;
   bool captured = false;           // in a CUDA graph
-  bool numbered = true;            // `sequence` was recorded; else it is by order of call
-  bool by_training_thread = true;  // called by the thread whose steps these are, as far as is known
+  bool numbered = true;            // `sequence` was recorded; else inferred from call order
+  bool by_training_thread = true;  // called by the thread whose steps these are, if known
 
-  // When the rank came to it: its call, or where that was not recorded, its beginning.
+  // When the rank arrived: its call or, if that was not recorded, its begin.
   [[nodiscard]] std::optional<TraceNs> arrival() const { return enqueue ? enqueue : start; }
 };
 static_assert(sizeof(CollectiveRecord) == 120);
 
-// How often ranges of one name stand in a step, and their length together.
+// How often ranges of one name occur in a step, and their total length.
 struct MarksInStep {
   size_t step = 0;  // position in RankDigest::steps
   int64_t count = 0;
@@ -81,10 +81,10 @@ struct MarksInStep {
 
 struct MarkedPhase {
   std::string name;
-  std::vector<MarksInStep> in_steps;  // only those that have any, by position
+  std::vector<MarksInStep> in_steps;  // only steps that have some, by position
 };
 
-// For how long a thread was ready to run and on no core, since it began.
+// How long a thread has been ready to run but without a core, since it began.
 struct RunQueueSample {
   TraceNs at;
   int64_t waited_ns = 0;
@@ -96,44 +96,44 @@ struct LossRecord {
   int64_t count = 0;
 };
 
-// A range of the training thread. Times are how long ago, seen from the last sign of the rank, so
-// that they are the same on every time axis.
+// A range of the training thread. Times are relative to the rank's last sign of life, so that they
+// are the same on every time axis.
 struct LastRange {
   std::string name;
   int64_t begun_ago_ns = 0;
   std::optional<int64_t> ended_ago_ns;  // nullopt = still open
 };
 
-// What a rank was at when its trace ended, for hangs.
+// What a rank was doing when its trace ended, for hangs.
 struct LastActivity {
   static constexpr size_t kOpenRanges = 8;
   static constexpr size_t kFrames = 128;
 
-  std::vector<LastRange> open;            // innermost first; the innermost kOpenRanges of them
-  std::optional<LastRange> last;          // the one that ended last
-  std::optional<int64_t> loading_for_ns;  // waits for a batch since then
-  std::vector<StackFrame> stack;          // of its first thread, taken since its last sign of life
+  std::vector<LastRange> open;            // innermost first; at most the kOpenRanges innermost
+  std::optional<LastRange> last;          // how long it has waited for a batch
+  std::optional<int64_t> loading_for_ns;  // of its first thread, taken since its last sign of life
+  std::vector<StackFrame> stack;          // of its first thread, taken after its last event
 };
 
-// Invariant  sets are canonical (sorted, disjoint); phases, steps and collectives are in order of
-//            their begin, collectives in that of their call.
+// Invariant  sets are canonical (sorted, disjoint); phases and steps are in order of their begin,
+//            collectives in order of their call.
 struct RankDigest {
   int rank = 0;
   Interval span;       // first to last moment of any event
-  TraceNs last_sign;   // last moment of which the trace tells anything
+  TraceNs last_sign;   // last moment with any record in the trace
   int64_t events = 0;  // rows in event tables
   int64_t open_ranges = 0;
-  bool paused_at_end = false;  // the capture was off: what came then was not recorded
+  bool paused_at_end = false;  // the capture was off: later events were not recorded
 
   std::vector<PhaseRange> phases;  // of the training thread; may nest
   IntervalSet autograd;            // autograd nodes of the training thread
   IntervalSet autograd_elsewhere;  // and of autograd's own threads
-  IntervalSet ops;                 // other operators of the training thread, calls into c10d apart
-  // Where nobody marked a forward: operators whose autograd nodes ran later, and FSDP's hooks.
+  IntervalSet ops;                 // other operators of the training thread, except calls into c10d
+  // If no forward is marked: operators whose autograd nodes ran later, and FSDP's hooks.
   IntervalSet forward_signs;
-  IntervalSet waits;        // ranges of the training thread that say they wait for a collective
+  IntervalSet waits;        // ranges of the training thread that denote waiting for a collective
   IntervalSet named;        // other ranges of the training thread (user, NVTX)
-  IntervalSet allocations;  // of these: the allocator at work
+  IntervalSet allocations;  // memory allocator ranges of the training thread
   IntervalSet gc;           // Python's garbage collection
   IntervalSet logging;
   IntervalSet profiler;                   // the profiler's own cost on the training thread
@@ -141,23 +141,23 @@ struct RankDigest {
 
   std::vector<CommunicatorInfo> communicators;
   std::vector<CollectiveRecord> collectives;
-  bool sequences_inferred = false;  // some sequence numbers are by order of call
-  // An operation table: phases and collectives are all that the rank did, a collective begins when
-  // all have come, and what lies between is waiting for something that is in the table, too.
+  bool sequences_inferred = false;  // some sequence numbers are inferred from the order of calls
+  // An operation table: phases and collectives are all of the rank's activity, a collective begins
+  // when all have arrived, and gaps are waits for other operations of the table.
   bool operations = false;
 
   std::vector<StepRecord> steps;  // complete ones
   schema::StepSource step_source = schema::StepSource::kMarker;
   int64_t steps_begun = 0;
-  // Outermost operators and graph launches of the training thread, for steps that nobody marked;
-  // empty where steps or collectives are there.
+  // Outermost operators and graph launches of the training thread, to find unmarked steps; empty if
+  // there are steps or collectives.
   std::vector<HostToken> tokens;
 
   std::vector<MarkedPhase> marked;  // in order of their first appearance in a step
-  int64_t marks_left_out = 0;       // marked ranges of further names
+  int64_t marks_left_out = 0;       // marked ranges of names beyond the limit
 
   LastActivity last_activity;
-  std::vector<OpTimes> op_times;  // of the operators that ran both beside collectives and alone
+  std::vector<OpTimes> op_times;  // operators that ran both beside collectives and alone
   std::vector<OpSum> op_sums;     // of the training thread, by their time, longest first
 
   GpuDigest gpu;

@@ -159,8 +159,8 @@ TEST_F(DigestTest, ThreadOfThePhasesTrains) {
   EXPECT_EQ(d.span, span(0, 1100));
 }
 
-// PyTorch numbers operators by the autograd node that comes next; one that makes no node has the
-// number of the next that does.
+// PyTorch gives an operator the number of its autograd node; one without a node has the number of
+// the next operator that creates one.
 TEST_F(DigestTest, ForwardIsWhereNodesOfTheBackwardWereMade) {
   const auto numbered = [&](int64_t begin, const char* name, RangeCategory category,
                             int64_t number) { range(1, begin, 10, name, category, number); };
@@ -168,7 +168,7 @@ TEST_F(DigestTest, ForwardIsWhereNodesOfTheBackwardWereMade) {
   numbered(200, "aten::linear", RangeCategory::kOp, 7);
   range(1, 202, 5, "aten::addmm", RangeCategory::kOp, 7);
   numbered(220, "aten::loss", RangeCategory::kOp, 8);
-  numbered(240, "aten::item", RangeCategory::kOp, 9);  // no node has this one
+  numbered(240, "aten::item", RangeCategory::kOp, 9);  // no node has this number
   numbered(300, "LossBackward0", RangeCategory::kAutograd, 8);
   numbered(320, "AddmmBackward0", RangeCategory::kAutograd, 7);
   EXPECT_EQ(digest().forward_signs, (IntervalSet{span(200, 210), span(220, 230)}));
@@ -204,7 +204,7 @@ TEST_F(DigestTest, WaitsAreThoseOfTheMainThread) {
   look(100, 100, static_cast<int64_t>(ThreadWait::kLock));
   look(200, 101, static_cast<int64_t>(ThreadWait::kSleep));  // of another thread
   look(300, 100, static_cast<int64_t>(ThreadWait::kRunning));
-  look(400, 100, 77);  // of a later dprof
+  look(400, 100, 77);  // of a later dprof version
   look(500, 100, -1);
   const std::vector<WaitSample> waits = digest(1000).system.waits;
   ASSERT_EQ(waits.size(), 4U);

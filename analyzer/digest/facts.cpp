@@ -17,7 +17,7 @@ bool is_matrix(std::string_view name) {
                              "dgrad", "fprop", "winograd", "xmma", "nvjet", "flash_", "fmha"});
 }
 
-// TF32 is computed on tensor cores, too.
+// TF32 also runs on tensor cores.
 bool on_tensor_cores(std::string_view name) {
   return contains_any(name, {"h884",   "s884",     "h1688", "s1688", "s16816", "h16816", "i8816",
                              "i16832", "tensorop", "hmma",  "wgmma", "gmma",   "tf32",   "bf16",
@@ -43,7 +43,7 @@ KernelClass class_of_kernel(std::string_view name) {
   if (contains_any(name, {"multi_tensor_apply", "FusedAdam", "fused_adam"}))
     return KernelClass::kOptimizer;
   if (contains_any(name, {"FillFunctor", "fill_kernel"})) return KernelClass::kFill;
-  // Before matrices: cuDNN's normalisation and pooling have its name, too.
+  // Before matrices: cuDNN's normalisation and pooling kernels also have its name.
   if (is_elementwise(name)) return KernelClass::kElementwise;
   if (!is_matrix(name)) return KernelClass::kOther;
   if (on_tensor_cores(name)) {

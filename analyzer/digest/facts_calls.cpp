@@ -9,12 +9,12 @@
 namespace dprof::analyzer {
 namespace {
 
-// Only where gradients are no views of buckets.
+// Only if gradients are not views of buckets.
 constexpr std::string_view kBucketToGradient = "torch.distributed.ddp.reducer::copy_bucket_to_grad";
 constexpr std::string_view kGradientToBucket = "torch::distributed::reducer::";  // mul_out, copy_
 
-// A runtime call and the driver call within it are one: the driver's names count where the trace
-// has none of the runtime's.
+// A runtime call and the driver call within it count once: driver names count only if the trace has
+// no runtime names.
 std::optional<CallKind> call_of(std::string_view name, bool has_runtime) {
   if (is_any(name, {"cudaStreamSynchronize", "cudaEventSynchronize", "hipStreamSynchronize",
                     "hipEventSynchronize"}))
@@ -57,7 +57,7 @@ int64_t count_within(std::vector<TraceNs> moments, const IntervalSet& set) {
   return count;
 }
 
-// Gaps between updates of the scaler in which no parameter was written.
+// Intervals between scaler updates in which no parameter was written.
 int64_t skips_of(std::vector<TraceNs> updates, std::vector<TraceNs> writes) {
   std::ranges::sort(updates);
   std::ranges::sort(writes);
@@ -92,7 +92,7 @@ void CallFacts::learn_names(const std::vector<std::string>& strings) {
   const bool runtime = any([](const std::string& s) {
     return starts_with_any(s, {"cudaLaunch", "cudaMemcpy", "cudaStream", "hipLaunch"});
   });
-  // Reading a value is `item`, which calls the other: one of them counts.
+  // Reading a value is `item`, which calls the other one: only one of them counts.
   const bool reads = any([](const std::string& s) { return s == "aten::_local_scalar_dense"; });
   const bool scales = any([](const std::string& s) { return s == "aten::_amp_update_scale_"; });
   const bool copies_back = any([](const std::string& s) { return s == kBucketToGradient; });
@@ -154,7 +154,7 @@ void CallFacts::see_launch(const Meaning& meaning, const schema::HostRangeRow& r
   launch_ends_.push_back({correlation, row.start_ns + *row.duration_ns, meaning.copy});
 }
 
-// Those that stand in one of the ranges, which do not nest.
+// Launches within one of the ranges, which do not nest.
 std::unordered_set<int64_t> CallFacts::bucket_launches() {
   std::ranges::sort(bucket_ranges_, {}, &BucketPart::place);
   std::unordered_set<int64_t> inside;
@@ -168,7 +168,7 @@ std::unordered_set<int64_t> CallFacts::bucket_launches() {
   return inside;
 }
 
-// Did the calls return before what they launched was done?
+// Checks whether the calls returned before their launched work was done.
 void CallFacts::compare(ActivitySample sample) {
   for (const LaunchEnd& call : launch_ends_) {
     const auto sampled = sample.find(call.correlation);
@@ -182,7 +182,7 @@ void CallFacts::compare(ActivitySample sample) {
       facts_.launches_until_done += until_done ? 1 : 0;
       facts_.start_lag_ns.add(std::max<int64_t>(0, sampled->second.start_ns - call.end_ns));
     }
-    sample.erase(sampled);  // the driver's call within has the same number
+    sample.erase(sampled);  // the inner driver call has the same number
   }
 }
 

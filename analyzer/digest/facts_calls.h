@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of facts that host_range tells: of its rows only those whose names matter are looked at.
-// Private to facts_gatherer.
+// The facts from host_range: only rows with relevant names are examined. Private to facts_gatherer.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +18,22 @@ class CallFacts {
   CallFacts(const schema::TraceReader& reader, int64_t shift_ns, int64_t gpu_rows, Facts& facts);
 
   void see(const schema::HostRangeRow& row);
-  // After all rows: correlations of what DDP's copies between gradients and buckets launched.
+  // After all rows: correlations of the work that DDP's copies between gradients and buckets
+  // launched.
   [[nodiscard]] std::unordered_set<int64_t> bucket_launches();
-  // With what was launched, and the host's optimizer phases.
+  // With the launched activities, and the host's optimizer phases.
   void finish(ActivitySample sample, const IntervalSet& optimizer);
 
  private:
-  // What a name is to the facts.
+  // The meaning of a name for the facts.
   struct Meaning {
     std::optional<CallKind> call;
     bool launch = false;            // of a kernel
     bool copy = false;              // launches a copy
-    bool writes_parameter = false;  // an operator that does, within the optimizer
+    bool writes_parameter = false;  // an operator that writes a parameter, if within the optimizer
     bool recomputes = false;        // an autograd node that runs forward again
     bool single_process = false;    // a loader without workers
-    bool workers = false;           // and with some
+    bool workers = false;           // a loader with workers
 
     [[nodiscard]] bool matters() const {
       return call || launch || copy || writes_parameter || recomputes || single_process || workers;
@@ -45,7 +45,7 @@ class CallFacts {
     int64_t end_ns = 0;  // of the trace
     bool copy = false;
   };
-  // A range or a call, while DDP's copies are looked for.
+  // A range or a call, while searching for DDP's copies.
   struct BucketPart {
     int64_t thread = 0;
     int64_t at_ns = 0;
@@ -71,7 +71,7 @@ class CallFacts {
   int64_t last_launch_ = 0;
   std::vector<TraceNs> launches_;
   std::vector<TraceNs> writes_;
-  std::vector<LaunchEnd> launch_ends_;  // those that may be compared, in the order of rows
+  std::vector<LaunchEnd> launch_ends_;  // candidates for comparison, in the order of rows
   std::vector<BucketPart> bucket_ranges_;
   std::vector<BucketPart> bucket_calls_;
 };

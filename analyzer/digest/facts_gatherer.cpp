@@ -41,7 +41,7 @@ std::vector<Interval> spans_of(const RankDigest& digest, schema::Marker marker) 
   return spans;
 }
 
-// How much of each step's window the set covers.
+// Adds the part of each step's window that the set covers.
 void add_by_step(std::vector<int64_t>& sums, const RankDigest& digest, const IntervalSet& set) {
   sums.resize(digest.steps.size(), 0);
   for (size_t s = 0; s < digest.steps.size(); ++s) {

@@ -13,9 +13,9 @@ namespace dprof::analyzer {
 
 struct RankDigest;
 
-// Cost    0.1 us per row of host_range (only those of names that matter are looked at), 0.3 us per
-//         row of gpu_activity.
-// Memory  24 bytes per kept call, 56 per batch; while it reads 8 bytes per launch and 24 per copy.
+// Cost    0.1 us per row of host_range (only rows with relevant names are examined), 0.3 us per row
+//         of gpu_activity.
+// Memory  24 bytes per kept call, 56 per batch; while reading, 8 bytes per launch and 24 per copy.
 class FactsGatherer {
  public:
   FactsGatherer(const schema::TraceReader& reader, int64_t shift_ns, int64_t gpu_rows);
@@ -26,12 +26,12 @@ class FactsGatherer {
   void see(const schema::SystemSampleRow& row, SampleKind kind);
   void see(const schema::HostRangeRow& row) { calls_.see(row); }
   void see(const schema::GpuActivityRow& row) { kernels_.see(row); }
-  // Calls of the host that may wait for the device.
+  // Calls of the host that can wait for the device.
   void see_device_waits(IntervalSet waits) { device_waits_ = std::move(waits); }
   // Between the last range and the first activity.
   void ranges_end() { kernels_.expect(calls_.bucket_launches()); }
 
-  // After all rows; `digest` is what the rest of it has come to.
+  // After all rows; `digest` is the rest of the digest so far.
   Facts finish(const RankDigest& digest) &&;
 
  private:
@@ -62,7 +62,7 @@ class FactsGatherer {
   CallFacts calls_;
   KernelFacts kernels_;
   std::map<std::string, int32_t> shapes_;
-  std::map<int64_t, ThreadFact> threads_;  // by the kernel's number
+  std::map<int64_t, ThreadFact> threads_;  // by kernel thread id
   std::map<int64_t, Counter> cpu_;
   std::map<int64_t, Counter> queued_;
   std::map<int64_t, Power> power_;  // by GPU

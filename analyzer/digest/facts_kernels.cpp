@@ -11,7 +11,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr int64_t kMostSampled = 4096;  // of kernels and copies together, about
+constexpr int64_t kMostSampled = 4096;  // kernels and copies together, approximately
 
 bool is_convolution(std::string_view name) {
   return contains_any(name, {"conv", "Conv", "cudnn", "wgrad", "dgrad", "fprop", "winograd"});

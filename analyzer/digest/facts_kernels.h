@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of facts that gpu_activity tells. Private to facts_gatherer.
+// The facts from gpu_activity. Private to facts_gatherer.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer {
 
-// Of some GPU activities: what the call that launched them is compared with.
+// Some GPU activities, to compare with the calls that launched them.
 struct SampledActivity {
   int64_t start_ns = 0;  // of the trace
   int64_t end_ns = 0;
@@ -21,7 +21,7 @@ struct SampledActivity {
 };
 using ActivitySample = std::unordered_map<int64_t, SampledActivity>;  // by correlation
 
-// A power of two less one: kernels whose correlation has these bits clear are sampled.
+// A power of two minus one: kernels whose correlation has these bits clear are sampled.
 [[nodiscard]] int64_t sampling_mask(int64_t gpu_rows);
 
 class KernelFacts {
@@ -29,7 +29,7 @@ class KernelFacts {
   KernelFacts(const schema::TraceReader& reader, int64_t shift_ns, int64_t gpu_rows, Facts& facts)
       : reader_(reader), shift_ns_(shift_ns), mask_(sampling_mask(gpu_rows)), facts_(facts) {}
 
-  // What bears one of these correlations is summed as a copy between gradients and buckets.
+  // Activities with these correlations are summed as copies between gradients and buckets.
   void expect(std::unordered_set<int64_t> bucket_launches) {
     bucket_launches_ = std::move(bucket_launches);
   }

@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 constexpr int64_t kUs = 1000;
 
-// A small trace of one rank that has what facts are read from.
+// A small trace of one rank with all sources of facts.
 class FactsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -188,7 +188,8 @@ TEST_F(FactsTest, StepsThatTheScalerSkipped) {
     range(at, at + 50, "optimizer");
     range(at + 5, at + 10, "aten::_amp_update_scale_", RangeCategory::kOp);
     if (s != 2 && s != 3) range(at + 20, at + 25, "aten::add_", RangeCategory::kOp);
-    range(at + 60, at + 65, "aten::add_", RangeCategory::kOp);  // outside: no parameter's
+    range(at + 60, at + 65, "aten::add_", RangeCategory::kOp);  // outside of the optimizer: no
+                                                                // parameter's
   }
   const Facts read = facts();
   EXPECT_EQ(read.of(CallKind::kScalerUpdate).count, 6);
@@ -202,7 +203,7 @@ TEST_F(FactsTest, BusyThreadsAndTheHost) {
   sample(900'000, "thread.cpu_ns", 100, 500'001'000);
   sample(0, "thread.run_queue_ns", 100, 0);
   sample(900'000, "thread.run_queue_ns", 100, 7'000);
-  sample(900'000, "thread.cpu_ns", 200, 77'000'000);  // seen once: nothing to compare with
+  sample(900'000, "thread.cpu_ns", 200, 77'000'000);  // seen once: no difference
   sample(0, "host.load_1min_milli", {}, 2'000);
   sample(0, "gpu.uuid.GPU-7", {}, 3);
   sample(0, "gpu.power_mw", 3, 100'000);
@@ -227,7 +228,7 @@ TEST_F(FactsTest, EnergyOfGpusAndOfTheHost) {
     const int64_t at = s * 1'000'000;
     sample(at, "gpu.energy_mj", 0, 70'000 + 300'000 * s);
     sample(at, "gpu.power_mw", 0, 300'000);
-    sample(at, "gpu.power_mw", 1, 100'000 * (s + 1));  // it has no counter
+    sample(at, "gpu.power_mw", 1, 100'000 * (s + 1));  // it has no energy counter
     sample(at, "gpu.throttle_reasons_mask", 1, s == 2 ? 0x40 : 0);
     sample(at, "host.package_energy_uj", 0, 5'000 * s);
     sample(at, "host.package_energy_uj", 1, 900 + 1'000 * s);
@@ -252,7 +253,7 @@ TEST(FactsOfGpus, KernelsByClassAndWhatTheirLaunchesShow) {
     trace.activity(7, 100 + 50 * i, 120 + 50 * i, trace.launch(0, 90 + 50 * i, 95 + 50 * i),
                    "ampere_sgemm_128x64_tn");
   }
-  // A launch that returns when its kernel is done.
+  // A launch that returns only when its kernel is done.
   trace.activity(7, 510, 550, trace.launch(0, 505, 560), "multi_tensor_apply_kernel");
   auto& copy =
       trace.activity(7, 600, 640, trace.launch(0, 590, 645, "cudaMemcpyAsync"),

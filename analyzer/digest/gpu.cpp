@@ -18,7 +18,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Reads what there is beside the activities themselves.
+// Reads everything but the activities themselves.
 class Surroundings {
  public:
   Surroundings(const schema::TraceReader& reader, int64_t shift_ns)
@@ -37,7 +37,7 @@ class Surroundings {
         host.push_back(span);
     });
     if (!losses.ok()) return fail(losses.error());
-    // Where nothing was recorded, an absence of rows means nothing.
+    // While recording was off, missing rows mean nothing.
     std::optional<TraceNs> off_since;
     const Status captures =
         reader_.for_each<schema::CaptureRow>([&](const schema::CaptureRow& row) {
@@ -112,7 +112,7 @@ IntervalSet communication_of(std::span<const Activity> activities) {
   return times;
 }
 
-// Kernels that others of the device ran beside when they began tell of these, and are left out.
+// Kernels that began while others of the device ran show contention between kernels; left out.
 void add_kernel_times(std::span<const Activity> list, const Activities& all,
                       const schema::TraceReader& reader, std::vector<OpTimes>& times) {
   OpTimesGatherer gatherer(communication_of(list), all.kernels.size());
@@ -127,11 +127,11 @@ void add_kernel_times(std::span<const Activity> list, const Activities& all,
   std::ranges::move(of_device, std::back_inserter(times));
 }
 
-// What the filters need to know beside the rows.
+// The filters' inputs besides the rows.
 Result<RowCounting> counting_of(const schema::TraceReader& reader, int64_t shift_ns,
                                 std::span<const LaunchCall> launches) {
   RowCounting how{.launches = launches, .last_step = {}};
-  // HTA rounds the times of the file itself, of which the trace's time 0 is one.
+  // HTA rounds the times in the file itself, where the trace's time 0 is origin_realtime_ns.
   how.to_file_ns = reader.meta_int("origin_realtime_ns").value_or(0) % kNsPerUs - shift_ns;
   std::set<int64_t> indices;
   std::optional<int64_t> last;

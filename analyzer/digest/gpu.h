@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one pass over a rank's GPU rows leaves for the merge: the devices' time by what ran, each
-// stretch of idleness with its cause, and where the work of a host step began on the device.
+// The result of one pass over a rank's GPU rows, for the merge: each device's time by activity, the
+// cause of each idle stretch, and where a host step's work began on the device.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class HostSide;     // gpu_host.h
 
 inline constexpr int32_t kNoCollective = -1;
 
-// A stretch of a device's time with one category; it ends where the next one begins. 16 bytes.
+// A stretch of a device's time in one category; ends where the next one begins. 16 bytes.
 struct DevicePiece {
   TraceNs begin;
-  int32_t collective = kNoCollective;  // row id in `collective`, of the communication that runs
-  // Exposed communication is kExposedTransfer as long as the arrival of the last peer is not known;
-  // kExposedWait is the host's waiting for a collective, with nothing on the device.
+  int32_t collective = kNoCollective;  // row id in `collective`, of the running communication
+  // Exposed communication is kExposedTransfer until the arrival of the last peer is known;
+  // kExposedWait is the host waiting for a collective while the device is idle.
   Category category = Category::kIdle;
-  Category phase = Category::kIdle;  // of kOverlapped the compute phase; else equal to category
+  Category phase = Category::kIdle;  // for kOverlapped the compute phase; else the same as category
   HostDetail detail = HostDetail::kNone;
 
   [[nodiscard]] bool same_but_begin(const DevicePiece& other) const {
@@ -42,10 +42,10 @@ struct DevicePiece {
 };
 static_assert(sizeof(DevicePiece) == 16);
 
-// Computation that was launched and could have run, and began only when a collective had ended that
-// had been launched before it on another stream, although no recorded event made it wait.
+// Computation that was ready to run, but began only after the end of a collective that was launched
+// before it on another stream, although no recorded event ordered them.
 struct HeldBack {
-  TraceNs from;  // from then on the device computed nothing
+  TraceNs from;  // the device computed nothing from then on
   TraceNs until;
   int32_t collective = kNoCollective;  // row id in `collective`
 };
@@ -53,13 +53,13 @@ struct HeldBack {
 struct DeviceDigest {
   int64_t device = 0;
   Interval span;  // first begin to last end of its activities
-  // Partition of [pieces.front().begin, end): all of the rank's span. Before the first activity and
-  // after the last one stands what the host did. Neighbours differ.
+  // Partition of [pieces.front().begin, end): the rank's whole span. Before the first and after the
+  // last activity it shows what the host did. Neighbours differ.
   std::vector<DevicePiece> pieces;
   TraceNs end;
   int64_t linked = 0;         // activities whose launch call was recorded
-  int64_t before_launch = 0;  // of these, begun before the call
-  // In order of time, disjoint; empty, too, where events that order streams were not recorded.
+  int64_t before_launch = 0;  // of these, begun before their call
+  // In order of time, disjoint; also empty if events that order streams were not recorded.
   std::vector<HeldBack> held_back;
 
   [[nodiscard]] TraceNs end_of(size_t piece) const {
@@ -69,20 +69,20 @@ struct DeviceDigest {
 
 struct GpuDigest {
   int64_t rows = 0;     // of gpu_activity
-  IntervalSet compute;  // kernels that are not communication, over all devices
+  IntervalSet compute;  // kernels other than communication, over all devices
   IntervalSet communication;
   std::vector<DeviceDigest> devices;  // by number
   std::vector<Launch> launches;       // over all devices
   std::vector<HostToken> tokens;      // kernels and graphs, in order of their begin
   int64_t without_time = 0;           // rows whose times are unknown or end before their begin
   GpuRowCounts counted{};             // as other tools count the rows
-  // Of computation by kernel name and phase, beside the device's communication and without any.
+  // Computation by kernel name and phase, beside the device's communication and without it.
   std::vector<OpTimes> kernel_times;
 
   [[nodiscard]] bool empty() const { return devices.empty(); }
 };
 
-// Calls f(TraceNs&) for each time in it; the order of times must stay as it is.
+// Calls f(TraceNs&) for each time in it; f must preserve the order of times.
 template <typename F>
 void for_each_time(GpuDigest& gpu, F&& f) {
   for (IntervalSet* set : {&gpu.compute, &gpu.communication}) {
@@ -108,12 +108,12 @@ void for_each_time(GpuDigest& gpu, F&& f) {
   for (HostToken& token : gpu.tokens) f(token.at);
 }
 
-// `host` and `activities` are what was read of the same trace, `span` its first to last moment so
-// far. Remarks are added to `remarks`.
+// `host` and `activities` come from the same trace, `span` from its first to its last moment so
+// far. Appends to `remarks`.
 //
 // Cost    about 0.8 us per row of gpu_activity.
-// Memory  32 bytes per such row while it runs; 32 at most stay, for a kernel and the gap before it,
-//         where they cannot be merged with what is beside them.
+// Memory  32 bytes per such row while running; at most 32 remain, for a kernel and the gap before
+//         it, if they cannot be merged with their neighbours.
 Result<GpuDigest> digest_gpu(const schema::TraceReader& reader, int64_t shift_ns,
                              const HostSide& host, Activities activities,
                              std::optional<Interval> span, std::vector<Diagnostic>& remarks);

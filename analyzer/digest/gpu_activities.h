@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of gpu_activity while a digest is made of them: compact, in order of their begin, and
-// with their launch. Private to digest/gpu*.
+// The rows of gpu_activity while a digest is made: compact, in order of their begin, and with their
+// launch. Private to digest/gpu*.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ struct Activity {
   TraceNs begin;
   TraceNs end;
   int32_t launch = kNoRange;  // position in HostSide::launches()
-  // Communication: row id of its collective. Computation: which kernel, see Activities::kernels.
+  // Communication: row id of its collective. Computation: its kernel, see Activities::kernels.
   int32_t subject = kNoCollective;
   uint32_t stream = 0;  // a small number
   ActivityClass what = ActivityClass::kCompute;
-  HostDetail copy = HostDetail::kNone;       // of a copy, a collective's too: its direction
+  HostDetail copy = HostDetail::kNone;       // direction of a copy, also of a collective's
   Category phase = Category::kOtherCompute;  // of computation
 };
 static_assert(sizeof(Activity) == 32);
 
-// Rows that say that somebody waited for the device: no activity of it.
+// Rows for waits of the host for the device, which are no device activity.
 struct SyncRows {
   std::map<int64_t, std::vector<Activity>> by_device;  // each in order of begin
-  int64_t rows = 0;  // the following too, of which each row is one at most
+  int64_t rows = 0;  // includes the kinds below; each row is at most one of them
   int64_t without_stream = 0;
   int64_t without_duration = 0;
   int64_t negative = 0;
 };
 
-// Kernels of one name that were launched in one phase.
+// Kernels of one name launched in one phase.
 struct KernelKind {
   int64_t name_id = 0;
   Category phase = Category::kOtherCompute;
@@ -54,16 +54,16 @@ struct Activities {
   DenseIndex streams;                                  // numbers of stream ids
   TokenGatherer tokens;                                // kernels and graphs
   int64_t without_duration = 0;
-  int64_t negative = 0;     // duration below 0, or a time that makes no sense
-  int64_t zero = 0;         // of length 0: counted, but they take no time
-  int64_t overlapping = 0;  // begin before the one before them on their stream has ended
-  int64_t named_only = 0;   // communication by their name only
+  int64_t negative = 0;     // duration below 0, or an impossible time
+  int64_t zero = 0;         // of length 0: counted, but without time
+  int64_t overlapping = 0;  // begin before the previous activity of their stream has ended
+  int64_t named_only = 0;   // communication only by name
   std::vector<KernelKind> kernels;
-  std::vector<Activity> dropped_graphs;  // whose nodes have rows
+  std::vector<Activity> dropped_graphs;  // their nodes have rows
   SyncRows syncs;
 };
 
-// Which kernels are communication: those of a recorded collective by correlation. A captured
+// Identifies communication kernels: those of a recorded collective, by correlation. A captured
 // collective shares its correlation with all nodes of its graph; there the name decides.
 class CollectiveKernels {
  public:
@@ -76,7 +76,7 @@ class CollectiveKernels {
   std::unordered_map<int64_t, int32_t> by_correlation_;
 };
 
-// Gathers the rows; gives collectives without times those of their kernels. `host` is finished.
+// Gathers the rows; gives collectives without times their kernels' times. `host` is finished.
 class ActivityGatherer {
  public:
   ActivityGatherer(const schema::TraceReader& reader, int64_t shift_ns, const HostSide& host,
@@ -88,9 +88,9 @@ class ActivityGatherer {
         collectives_(collectives),
         kernels_(collectives) {}
 
-  // All streams come before the first activity.
+  // All streams precede the first activity.
   void see(const schema::StreamRow& row) {
-    // What CUPTI writes where there is no stream: -1, of 32 bits.
+    // CUPTI writes -1, of 32 bits, for no stream.
     if (row.cuda_stream < 0 || row.cuda_stream == UINT32_MAX) no_stream_.insert(row.id);
   }
   void see(const schema::GpuActivityRow& row);
@@ -122,7 +122,7 @@ class ActivityGatherer {
   std::unordered_set<int64_t> no_stream_;
   DenseIndex kernel_numbers_;                   // of name and phase
   std::unordered_set<int64_t> nodes_;           // correlations of graphs whose nodes have rows
-  std::unordered_map<size_t, Interval> found_;  // times of collectives that have none
+  std::unordered_map<size_t, Interval> found_;  // times for collectives without any
   std::vector<std::optional<bool>> named_;      // by name
   std::vector<Activity>* device_ = nullptr;
   int64_t last_device_ = 0;

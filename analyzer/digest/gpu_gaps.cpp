@@ -6,9 +6,9 @@
 namespace dprof::analyzer {
 namespace {
 
-// Gaps between activities that were queued: what a launch takes on the device.
+// Gaps between queued activities: the launch overhead on the device.
 constexpr int64_t kLaunchGapNs = 10'000;
-// How far the host's and the device's view of one moment may differ.
+// Possible difference between the host's and the device's time of one event.
 constexpr DurationNs kNearGap{10'000};
 
 bool touches(const IntervalSet& set, Interval span) {
@@ -16,7 +16,7 @@ bool touches(const IntervalSet& set, Interval span) {
   return next != set.end() && next->begin < span.end;
 }
 
-// What a canonical set says at a moment, and until when.
+// A canonical set's value at a moment, and when it next changes.
 struct Covered {
   bool inside = false;
   TraceNs until{INT64_MAX};
@@ -117,7 +117,7 @@ void GapClassifier::classify(const Gap& gap, const Say& say) const {
   }
   const bool linked = gap.closed_by != nullptr && gap.closed_by->launch != kNoRange;
   if (!linked && gap.closed_by != nullptr) {
-    // Without its launch nobody knows where the host was.
+    // Without the launch, the host's state is unknown.
     const bool is_short = gap.span.length().ns < kLaunchGapNs;
     say(gap.span.begin, is_short ? Category::kLaunch : Category::kIdle, HostDetail::kNone);
     return;
@@ -145,8 +145,8 @@ void GapClassifier::classify(const Gap& gap, const Say& say) const {
   }
 }
 
-// Where a blocking call that waited for the device leaves it without work: it was there when the
-// device became idle, and ended before the next launch.
+// A blocking call for the device leaves it without work: the call was running when the device
+// became idle, and ended before the next launch.
 std::optional<TraceNs> GapClassifier::bubble_from(const Gap& gap, TraceNs until,
                                                   int32_t thread) const {
   if (thread == kNoRange || gap.closed_by == nullptr) return std::nullopt;
@@ -164,8 +164,8 @@ void GapClassifier::starve(const Gap& gap, TraceNs until, int32_t thread, const 
     return;
   }
   const HostThread& own = host_.thread(thread);
-  // Where the launching thread had nothing to do, it waited for another one: the autograd engine
-  // for the training thread, or the other way round.
+  // An idle launching thread was waiting for another one: the autograd engine for the training
+  // thread, or vice versa.
   int32_t other = gap.thread_before;
   if (other == kNoRange || other == thread) other = host_.training_thread();
   const HostThread& behind = host_.thread(other);

@@ -14,26 +14,26 @@
 
 namespace dprof::analyzer {
 
-// A stream's wait for another one, as the host called it.
+// A stream's wait for another one, as called by the host.
 struct StreamWait {
   TraceNs called;
-  TraceNs recorded;     // when the record of the event was called
+  TraceNs recorded;     // when recording the event was called
   uint32_t source = 0;  // stream that is waited for
 };
 inline constexpr uint32_t kUnknownStream = UINT32_MAX;
 
-// Who waited for whom, over all devices. Memory 16 bytes per activity, if anything waits.
+// Which activity waited for which, over all devices. Memory 16 bytes per activity, if any waits.
 class Dependencies {
  public:
   Dependencies() = default;
-  // `waits` by the small number of the stream that waits.
+  // `waits` by the small number of the waiting stream.
   Dependencies(std::vector<std::vector<StreamWait>> waits, const Activities& activities,
                std::span<const LaunchCall> launches);
 
   // Whether the activity waited for something that ended in [from, to).
   [[nodiscard]] bool waited(const Activity& activity, TraceNs launched, TraceNs from,
                             TraceNs to) const;
-  // Whether it waited for any event that was recorded from `since` on, or nobody knows when.
+  // Whether it waited for an event recorded at or after `since`, or at an unknown time.
   [[nodiscard]] bool waited_since(const Activity& activity, TraceNs launched, TraceNs since) const;
   // Waits of that stream were recorded.
   [[nodiscard]] bool knows(uint32_t stream) const {
@@ -41,7 +41,7 @@ class Dependencies {
   }
 
  private:
-  // Waits that were called after the launch before it on its stream, and before its own.
+  // Waits called between the previous launch on its stream and its own launch.
   [[nodiscard]] std::span<const StreamWait> waits_before(const Activity& activity,
                                                          TraceNs launched) const;
 
@@ -53,13 +53,13 @@ class Dependencies {
   std::vector<std::vector<Launched>> of_stream_;  // in order of launch
 };
 
-// Times of which rows are missing.
+// Times with missing rows.
 struct Missing {
   IntervalSet gpu;   // of the device
   IntervalSet host;  // of the host's threads
 };
 
-// A gap of one device: what ended it, and who had launched what came before.
+// A gap of one device: what ended it, and which thread launched the work before it.
 struct Gap {
   Interval span;
   const Activity* closed_by = nullptr;  // nullptr = the trace ended

@@ -6,8 +6,8 @@
 namespace dprof::analyzer {
 namespace {
 
-// What ends and what it held back lie that near to each other, and what began within it after it
-// could was not held back: a launch on the device takes some us.
+// The collective's end and the held-back begin are at most this far apart. Work that began within
+// it after it was ready was not held back: a launch on the device takes some us.
 constexpr DurationNs kNearHold{10'000};
 
 class Search {
@@ -33,10 +33,10 @@ class Search {
       return;
     const TraceNs launched = launch_of(activity);
     const TraceNs called = launch_of(*collective_);
-    if (launched <= called) return;  // it stood before it in every queue
+    if (launched <= called) return;  // it was ahead of the collective in every queue
     const TraceNs ended = collective_->end;
     if (ended > activity.begin || ended + kNearHold < activity.begin) return;
-    // Other work that ran may have had the device to itself, or have been waited for.
+    // Other work can have occupied the device exclusively, or been waited for.
     const TraceNs from = std::max({launched, others_end_, collective_->begin});
     if (activity.begin - kNearHold <= from) return;
     if (!dependencies_.knows(collective_->stream) ||
@@ -56,8 +56,8 @@ class Search {
 
   std::span<const LaunchCall> launches_;
   const Dependencies& dependencies_;
-  std::optional<Activity> collective_;  // that ended last, of those that have begun
-  TraceNs others_end_{INT64_MIN / 2};   // of computation and copies that have begun
+  std::optional<Activity> collective_;  // the collective that ends last, of those begun
+  TraceNs others_end_{INT64_MIN / 2};   // of computation and copies already begun
   std::vector<HeldBack> found_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computation that a collective of another stream held back, although nothing that was recorded
-// orders the two: streams that share a hardware queue of the device. Private to digest/gpu*.
+// Computation held back by a collective of another stream without any recorded ordering: the
+// streams share a hardware queue of the device. Private to digest/gpu*.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace dprof::analyzer {
 
-// `activities` of one device, in order of begin. Only where the collective's own stream waits for
-// recorded events: then those that order streams are known. O(activities).
+// `activities` of one device, in order of begin. Only if the collective's own stream waits for
+// recorded events: then the events that order streams are known. O(activities).
 [[nodiscard]] std::vector<HeldBack> held_back_in(std::span<const Activity> activities,
                                                  std::span<const LaunchCall> launches,
                                                  const Dependencies& dependencies);

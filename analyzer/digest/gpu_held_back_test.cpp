@@ -18,8 +18,7 @@ constexpr int64_t kOther = 8;
 constexpr int64_t kCommunication = 20;
 
 // A kernel until 100 us, and a collective from 100 to 300 us that waits for it by an event. A
-// kernel of another stream, which has nothing to wait for, is launched at 120 us and begins at
-// `begin`.
+// kernel of another stream, with nothing to wait for, is launched at 120 us and begins at `begin`.
 class HeldBackTest : public ::testing::Test {
  protected:
   HeldBackTest() {

@@ -10,7 +10,7 @@ namespace {
 using schema::Marker;
 using schema::RangeCategory;
 
-// What a range itself is; nullopt = whatever is around it.
+// The class of the range itself; nullopt = that of the enclosing range.
 std::optional<HostClass> own_class(RangeClass what, Marker marker) {
   switch (what) {
     case RangeClass::kMarker:
@@ -85,7 +85,7 @@ void HostSide::add(const schema::HostRangeRow& row, const RangeKind& kind, std::
       if (kind.what == RangeClass::kProfiler)
         threads_[static_cast<size_t>(thread_number(row.thread_id))].profiler.add(span);
       return;
-    case RangeCategory::kNvtxProcess:  // tied to no thread: it labels, and is nobody's parent
+    case RangeCategory::kNvtxProcess:  // belongs to no thread: a label, never a parent
     case RangeCategory::kNvtxMark:
       return;
     default:
@@ -95,7 +95,7 @@ void HostSide::add(const schema::HostRangeRow& row, const RangeKind& kind, std::
   ++walk.done.ranges;
   if (kind.what == RangeClass::kAutograd) walk.done.has_autograd = true;
   if (kind.what == RangeClass::kMarker && kind.marker != Marker::kStep) ++walk.done.phases;
-  // A step or a micro-step only holds what is done in it.
+  // A step or micro-step only contains its work.
   if (kind.what == RangeClass::kMarker && kind.marker == Marker::kStep) return;
   if (kind.what == RangeClass::kHolder || span.empty()) return;
   span.begin = std::max(span.begin, walk.latest);
@@ -114,7 +114,7 @@ void HostSide::say(Walk& walk, TraceNs from, HostState state) {
 }
 
 void HostSide::close(Walk& walk, TraceNs at) {
-  TraceNs now{INT64_MIN};  // an inner range may end after the one around it
+  TraceNs now{INT64_MIN};  // an inner range can end after the outer one
   walk.open.close_until(at, [&](const OpenRanges<Tag>::Open& gone) {
     now = std::max(now, gone.end);
     const auto* around = walk.open.innermost(now);
@@ -128,7 +128,7 @@ void HostSide::enter(Walk& walk, const RangeKind& kind, Interval span) {
   const size_t place = walk.open.push({span.begin, span.end, {kind.what, kind.marker, {}}});
   const auto* around = walk.open.covering(span.begin, place);
   HostState state = around == nullptr ? HostState{} : around->tag.state;
-  // Shorter ones that began at the same moment are within it.
+  // Shorter ranges with the same begin are within it.
   for (OpenRanges<Tag>::Open& open : walk.open.all().subspan(place)) {
     const std::optional<HostClass> own = own_class(open.tag.own, open.tag.marker);
     const Marker phase = own_phase(open.tag.own, open.tag.marker);

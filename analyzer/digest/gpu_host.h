@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of a rank with GPUs: what each thread was at, from moment to moment, and the
-// calls that launched work. Built while the ranges stream by, so that none of them is kept.
+// The host side of a rank with GPUs: what each thread did over time, and the calls that launched
+// work. Built from the stream of ranges, without keeping any.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace dprof::analyzer {
 
-// What a thread was at, where that matters for the device's idleness. Ranges within one of a kind
-// that matters are of that kind too: an operator of the loader is the loader's.
+// A thread's activity, as far as it matters for the device's idle time. Ranges within a relevant
+// kind are of that kind too: an operator within the loader belongs to the loader.
 enum class HostClass : uint8_t {
   kNone,  // nothing recorded
   kRange,
@@ -46,7 +46,7 @@ struct HostThread {
   IntervalSet blocking;     // calls that wait for the device
   IntervalSet allocations;  // calls
   IntervalSet profiler;     // the profiler's own cost
-  IntervalSet input;        // waits for the loader that are no ranges
+  IntervalSet input;        // waits for the loader without a range
   bool has_autograd = false;
   int64_t phases = 0;
   int64_t ranges = 0;
@@ -56,8 +56,8 @@ struct HostThread {
   [[nodiscard]] TraceNs next_change(TraceNs at) const;
 };
 
-// Invariant  ranges of one thread are added in order of their begin, its rows of categories api and
-//            overhead among themselves; what comes too late counts from the last begin on.
+// Invariant  ranges of one thread are added in order of their begin, as are, among themselves, its
+//            rows of categories api and overhead; a late one counts from the last begin on.
 // Cost       about 50 ns per range.
 // Memory     16 bytes per change of state, 24 per API call with a correlation, 16 per blocking
 //            call.
@@ -66,26 +66,26 @@ class HostSide {
   void add(const schema::HostRangeRow& row, const RangeKind& kind, std::string_view name,
            Interval span);
   void add_loader_wait(int64_t thread_id, Interval span);
-  // No more will come.
+  // No more rows follow.
   void finish();
 
   [[nodiscard]] std::span<const LaunchCall> launches() const { return launches_; }
-  // Of all threads: calls that wait for the device, or may do so.
+  // All threads' calls that wait for the device, or can do so.
   [[nodiscard]] IntervalSet take_device_waits() { return union_of(std::move(device_waits_)); }
-  // Of a launch's own thread; where that says nothing, of the autograd engine or the training
+  // The phase of the launch's own thread or, if unknown, of the autograd engine or the training
   // thread.
   [[nodiscard]] schema::Marker phase_of(const LaunchCall& launch) const;
   [[nodiscard]] const HostThread& thread(int32_t number) const {
     return threads_[static_cast<size_t>(number)].done;
   }
-  // The one with the most phases, then the most ranges; kNoRange = there is none.
+  // The thread with the most phases, then the most ranges; kNoRange = none.
   [[nodiscard]] int32_t training_thread() const { return training_; }
 
  private:
   struct Tag {
     RangeClass own = RangeClass::kNamed;
     schema::Marker marker = schema::Marker::kNone;
-    HostState state;  // with what is around it
+    HostState state;  // including the enclosing ranges
   };
   struct Walk {
     OpenRanges<Tag> open;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU's samples are a rank's: a host's GPUs are sampled in one of its traces, which names
-// them by UUID.
+// Maps GPU samples to ranks: a host's GPUs are sampled in one of its traces, by UUID.
 #pragma once
 
 #include <map>
@@ -11,15 +10,15 @@
 
 namespace dprof::analyzer {
 
-// The device that ran most of its kernels; nullptr = it has none.
+// The device that ran most of its kernels; nullptr = none.
 [[nodiscard]] const DeviceFact* busiest_device(const RankDigest& digest);
 
-// Refers to the digests.
+// Keeps references to the digests.
 class ReadingsOfGpus {
  public:
   explicit ReadingsOfGpus(std::span<const RankDigest> digests);
 
-  // A trace that knows of no UUID tells of its own device. nullptr = it was not sampled.
+  // A trace without UUIDs has samples of its own device. nullptr = not sampled.
   [[nodiscard]] const GpuReadings* of(const RankDigest& digest, const DeviceFact* device) const;
 
  private:

@@ -14,7 +14,7 @@ int64_t floor_us(int64_t ns) {
 }
 int64_t ceil_us(int64_t ns) { return -floor_us(-ns); }
 
-// The measure of a union of intervals that come in order of their begin.
+// The length of a union of intervals in order of their begin.
 class CoveredTime {
  public:
   void add(Interval interval) {
@@ -32,7 +32,7 @@ class CoveredTime {
 
 enum class Counted : uint8_t { kCompute, kCommunication, kMemory, kSync };
 
-// The counted rows of one device. A row of length 0 counts in the span, and nowhere else.
+// The counted rows of one device. A row of length 0 counts only towards the span.
 class DeviceCount {
  public:
   void add(Counted what, Interval interval) {
@@ -133,7 +133,7 @@ class FilteredCount {
     count.add(what, interval_of(activity));
   }
 
-  // Copies that belong to a collective are communication in the breakdown, and memory here.
+  // Copies within a collective are communication in the breakdown, and memory here.
   [[nodiscard]] Counted class_of(const Activity& activity) const {
     if (activity.copy == HostDetail::kMemset && filter_ == RowFilter::kLinked)
       return Counted::kCompute;
@@ -142,7 +142,7 @@ class FilteredCount {
                                                           : Counted::kCompute;
   }
 
-  // Why the row does not count; "" = it does.
+  // Why the row does not count; "" = it counts.
   [[nodiscard]] std::string_view reason_against(const Activity& activity) const {
     if (filter_ == RowFilter::kAll || (filter_ == RowFilter::kStepsHta && !how_.last_step))
       return {};

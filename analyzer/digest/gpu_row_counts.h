@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's GPU rows counted as other tools count them (docs/analysis/gpu_rows.md), from the same
-// look at the rows as the rest of the digest.
+// A rank's GPU rows counted as other tools count them (docs/analysis/gpu_rows.md), in the same pass
+// over the rows as the rest of the digest.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace dprof::analyzer {
 
 struct Activities;  // gpu_activities.h
 
-// Which rows count, how their times are rounded, and what a memset is:
+// Which rows count, how their times are rounded, and the class of a memset:
 //   kAll       every kernel, copy and memset; exact; memory
 //   kLinked    those whose launching call has a row, as TraceLens; exact; computation
 //   kStepsHta  as HTA: with two steps or more those launched before the last step begins;
@@ -39,14 +39,14 @@ struct CountedDevice {
 
 struct CountedRows {
   std::vector<CountedDevice> devices;                     // by number
-  std::vector<std::pair<std::string, int64_t>> left_out;  // by reason, in order of the alphabet
+  std::vector<std::pair<std::string, int64_t>> left_out;  // by reason, in alphabetical order
 };
 using GpuRowCounts = std::array<CountedRows, kRowFilters>;  // by RowFilter
 
 struct RowCounting {
   std::span<const LaunchCall> launches;
-  std::optional<TraceNs> last_step;  // begin of the last one, of two steps at least
-  // Added to a time, gives that of the recorded file up to whole microseconds.
+  std::optional<TraceNs> last_step;  // begin of the last step, if there are at least two
+  // Added to a time, gives the time in the recorded file, modulo whole microseconds.
   int64_t to_file_ns = 0;
 };
 

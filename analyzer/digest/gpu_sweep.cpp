@@ -7,12 +7,12 @@
 namespace dprof::analyzer {
 namespace {
 
-// Activities of one class that may be active: the one that began last on top. What has ended below
-// an active one is harmless, and goes when it comes to the top.
+// Possibly active activities of one class, the one that began last on top. An ended one below an
+// active one does no harm, and is removed when it reaches the top.
 class LatestBegun {
  public:
   void add(const Activity& activity) { begun_.push_back(&activity); }
-  // The one that began last of those active at `at`; nullptr = none.
+  // The active one at `at` that began last; nullptr = none.
   const Activity* at(TraceNs at) {
     while (!begun_.empty() && begun_.back()->end <= at) begun_.pop_back();
     return begun_.empty() ? nullptr : begun_.back();
@@ -45,7 +45,7 @@ class Sweep {
       : activities_(activities), span_(span), launches_(launches), gaps_(gaps) {}
 
   std::vector<DevicePiece> run() && {
-    // Usually one and a gap. Growing a vector of millions takes twice its memory for a while.
+    // Usually one and a gap. Growing a vector of millions briefly takes twice its memory.
     pieces_.reserve(2 * activities_.size() + 1);
     for (TraceNs at = span_.begin; at < span_.end;) {
       begin_all(at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides a device's time by what ran on it, over all its streams at once. Private to digest/gpu*.
+// Divides a device's time by its activities, over all streams at once. Private to digest/gpu*.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace dprof::analyzer {
 
-// Pieces over `span`, which holds all activities; those are in order of their begin.
+// Pieces over `span`, which contains all activities; these are in order of their begin.
 //
-// Computation goes before communication before copies; of several kernels the one that began last
-// gives the phase, of several collectives the one that ends last is named. O(n log active).
+// Computation precedes communication, which precedes copies; of several kernels the one that began
+// last gives the phase, of several collectives the one that ends last is named. O(n log active).
 std::vector<DevicePiece> sweep_device(std::span<const Activity> activities, Interval span,
                                       std::span<const LaunchCall> launches,
                                       const GapClassifier& gaps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random small cases against the definition of docs/analysis/breakdown.md, moment by moment,
-// without any sweep; and many larger ones by their sums.
+// without a sweep; and many larger ones by their sums.
 #include "analyzer/digest/gpu_sweep.h"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ class Generator {
 
 HostSide host_of(const Case& c) {
   HostSide host;
-  // Numbers of threads are by their first appearance.
+  // Threads are numbered by first appearance.
   for (int32_t thread = 0; thread < kThreads; ++thread) host.add_loader_wait(thread, {});
   int64_t id = 0;
   for (const TestRange& r : c.ranges) {
@@ -218,7 +218,7 @@ class Definition {
   [[nodiscard]] bool waited(const Activity& k, TraceNs launched, Interval gap) const {
     for (const StreamWait& wait : c_.waits[k.stream]) {
       if (wait.called > launched) continue;
-      bool earlier_work = false;  // then the wait held that up, not k
+      bool earlier_work = false;  // then the wait delayed that work, not k
       for (const Activity& a : c_.activities) {
         earlier_work = earlier_work || (a.stream == k.stream && launch_time(a) < launched &&
                                         launch_time(a) >= wait.called);
@@ -278,7 +278,7 @@ class Definition {
     return {Category::kHost, HostDetail::kUnattributed};
   }
 
-  // The first blocking call that was there when the gap began and ended before the launch.
+  // The first blocking call that was running when the gap began and ended before the launch.
   [[nodiscard]] std::optional<TraceNs> bubble_of(int32_t thread, Interval gap,
                                                  TraceNs until) const {
     for (const TestRange& r : c_.ranges) {
@@ -300,7 +300,7 @@ class Definition {
     });
   }
 
-  // From the outermost range that covers the moment to the innermost.
+  // From the outermost covering range to the innermost.
   [[nodiscard]] HostState state_of(int32_t thread, TraceNs t) const {
     std::vector<const TestRange*> open;
     for (const TestRange& r : c_.ranges) {
@@ -390,8 +390,8 @@ TEST_P(GpuRaster, EveryMicrosecondHasTheCategoryOfTheDefinition) { compare(1000,
 
 INSTANTIATE_TEST_SUITE_P(Seeds, GpuRaster, testing::Range<uint64_t>(1, 9));
 
-// Every set is divided without a hole and without an overlap, and what is busy is what the
-// activities cover. DPROF_LONG_TESTS=1: a million sets.
+// Every set is divided without gaps or overlaps, and busy time equals the time covered by
+// activities. DPROF_LONG_TESTS=1: a million sets.
 TEST(GpuSweepTest, PartitionIsExact) {
   const bool is_long = std::getenv("DPROF_LONG_TESTS") != nullptr;
   const int rounds = is_long ? 1'000'000 : repetitions(20'000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start times on the device of work that the host launched, and the order of what a rank did, in
-// bounded memory: used to find steps, and where they begin on the device.
+// Device start times of work that the host launched, and the order of a rank's work, in bounded
+// memory: used to find steps and their begin on the device.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace dprof::analyzer {
 
-// From `launch` on, until the next one's, the first work that was launched began at `start`.
+// The first work launched between `launch` and the next entry's began at `start`.
 struct Launch {
   TraceNs launch;
   TraceNs start;
 };
 
-// Gathers launches in any order of call. Above kMost entries neighbours are joined, so that a
-// device window can then begin earlier by up to one entry's stretch of launches.
+// Gathers launches in any order of call. Above kMost entries neighbours are merged; a device window
+// can then begin earlier by up to one entry's stretch of launches.
 //
 // Memory  16 bytes per entry.
 class LaunchGatherer {
@@ -33,14 +33,14 @@ class LaunchGatherer {
   std::vector<Launch> launches_;
 };
 
-// One thing that a rank did: an outermost operator, a kernel, the launch of a graph.
+// One item of a rank's work: an outermost operator, a kernel, the launch of a graph.
 struct HostToken {
   int64_t name = 0;  // equal names have equal numbers within a rank
   TraceNs at;
 };
 
-// Keeps what was done in its order. Above kMost entries the most frequent names are left out, all
-// of their entries, and from then on: what repeats goes on repeating without them.
+// Keeps the order of a rank's work. Above kMost entries the most frequent names are left out from
+// then on, with all their entries: a repeating pattern repeats without them too.
 //
 // Memory  16 bytes per entry.
 class TokenGatherer {

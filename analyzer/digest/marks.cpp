@@ -7,7 +7,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Finds the complete step in which a range lies as a whole.
+// Finds the complete step that contains a whole range.
 class StepFinder {
  public:
   explicit StepFinder(const std::vector<StepRecord>& steps) : steps_(steps) {
@@ -66,7 +66,7 @@ void MarkGatherer::settle(RankDigest& digest) && {
 
   const StepFinder steps(digest.steps);
   std::vector<std::optional<size_t>> phase_of(names_.size());
-  TraceNs covered_to{INT64_MIN};  // by ranges within which only listed names count
+  TraceNs covered_to{INT64_MIN};  // by ranges in which only listed names count
   for (const Mark& mark : marks_) {
     const std::optional<size_t> step = steps.around(mark.span);
     if (!step) continue;

@@ -16,7 +16,7 @@ struct Mark {
   int64_t end;
 };
 
-// What steps 0…100 and 200…300 hold of these marks: "name step×count=ns".
+// The marks within steps 0…100 and 200…300: "name step×count=ns".
 std::vector<std::string> settled(const std::vector<Mark>& marks, int64_t* left_out = nullptr) {
   MarkGatherer gatherer;
   for (const Mark& mark : marks) gatherer.add(mark.name, {{mark.begin}, {mark.end}});

@@ -7,7 +7,7 @@
 namespace dprof::analyzer {
 
 OpTimesGatherer::Side OpTimesGatherer::side_of(Interval span) {
-  // Threads stand one after the other in places: then the cursor has to go back.
+  // Some traces store threads one after the other: then the cursor has to go back.
   if (next_ > 0 && communication_[next_ - 1].end > span.begin) {
     next_ = static_cast<size_t>(
         std::ranges::upper_bound(communication_, span.begin, {}, &Interval::end) -

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators by name: their durations while one of the rank's collectives runs and while none does,
-// for contention; and their time in all, for what-if.
+// Operators by name: their durations with and without a collective of the rank running, for
+// contention; and their total time, for what-if.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace dprof::analyzer {
 
-// Operators and autograd nodes of one name on one thread, with what they called.
+// Operators and autograd nodes of one name on one thread, including what they called.
 struct OpSum {
-  static constexpr size_t kMostKept = 64;        // those that took most time
-  static constexpr size_t kMostNameBytes = 160;  // what is longer is cut
+  static constexpr size_t kMostKept = 64;        // those with the most time
+  static constexpr size_t kMostNameBytes = 160;  // longer ones are cut
 
   std::string name;
   int64_t backward_ns = 0;  // as an autograd node, or within one
@@ -26,28 +26,28 @@ struct OpSum {
 
 struct OpTimes {
   std::string name;
-  LogHistogram alone;     // ns, of those that ran while no collective did
-  LogHistogram beside;    // of those that ran wholly beside one
-  int64_t beside_ns = 0;  // their time
+  LogHistogram alone;     // ns, while no collective ran
+  LogHistogram beside;    // while a collective ran all the time
+  int64_t beside_ns = 0;  // total time of those
 };
 
-// Gathers outermost operators while they stream by, mostly in order of their begin. Memory: two
-// histograms per name. Cost: a comparison or two for most, a histogram's bucket for the others.
+// Gathers outermost operators from a stream that is mostly in order of their begin. Memory: two
+// histograms per name. Cost: one or two comparisons for most, a histogram bucket for the others.
 class OpTimesGatherer {
  public:
   static constexpr size_t kMostNames = 4096;  // further ones are left out
-  static constexpr size_t kMostKept = 32;     // those that took most time beside collectives
-  static constexpr int64_t kFewest = 20;      // on each side, for a median that means something
+  static constexpr size_t kMostKept = 32;     // those with the most time beside collectives
+  static constexpr int64_t kFewest = 20;      // on each side, for a meaningful median
 
   // When the rank's collectives ran; name ids are below `names`.
   OpTimesGatherer(IntervalSet communication, size_t names)
       : communication_(std::move(communication)), slots_(names, 0) {}
 
-  // An operator of the thread whose earlier ones reach to `covered_to`, which it updates: what lies
-  // within another one is left out.
+  // An operator of the thread whose earlier ones reach to `covered_to`, which it updates: operators
+  // within another one are left out.
   void add(TraceNs& covered_to, int64_t name_id, Interval span);
 
-  // Those with enough on both sides, by their time beside collectives, longest first.
+  // Those with enough samples on both sides, by their time beside collectives, longest first.
   template <typename NameOf>
   [[nodiscard]] std::vector<OpTimes> take(NameOf name_of) && {
     std::vector<OpTimes> kept = take_unnamed();
@@ -68,8 +68,8 @@ class OpTimesGatherer {
   std::vector<int64_t> kept_ids_;
 };
 
-// Sums up a thread's operators and autograd nodes while they stream by, mostly in order of their
-// begin. One within another of its name counts once. Memory: 24 bytes per name of the trace.
+// Sums a thread's operators and autograd nodes from a stream that is mostly in order of their
+// begin. One nested in another of its name counts once. Memory: 24 bytes per name of the trace.
 class OpSumsGatherer {
  public:
   void add(int64_t name_id, bool is_node, Interval span);

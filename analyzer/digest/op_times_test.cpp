@@ -51,7 +51,7 @@ TEST(OpTimesTest, OnlyOutermostOperatorsOfAThreadCount) {
     gatherer.add(first, 2, op_span(at + 10, at + 90));  // within
     gatherer.add(first, 1, op_span(at + 1000, at + 1700));
   }
-  // Another thread's rows come after, from the beginning on.
+  // Another thread's rows follow, from the beginning of time.
   for (int64_t i = 0; i < 30; ++i) {
     const int64_t at = 2000 * i;
     gatherer.add(second, 1, op_span(at, at + 500));
@@ -91,7 +91,7 @@ TEST(OpTimesTest, WithoutCollectivesThereIsNothing) {
 TEST(OpSumsTest, BackwardIsWhatLiesWithinANode) {
   OpSumsGatherer gatherer;
   gatherer.add(1, false, op_span(0, 100));
-  gatherer.add(2, false, op_span(10, 40));   // within 1: each has its time
+  gatherer.add(2, false, op_span(10, 40));   // within 1: both have their time
   gatherer.add(3, true, op_span(200, 300));  // a node
   gatherer.add(2, false, op_span(210, 290));
   gatherer.add(2, false, op_span(220, 280));  // within another 2: counted
@@ -109,7 +109,7 @@ TEST(OpSumsTest, BackwardIsWhatLiesWithinANode) {
 TEST(OpSumsTest, KeepsTheLongest) {
   OpSumsGatherer gatherer;
   for (int64_t id = 0; id < 500; ++id) gatherer.add(id, false, op_span(1000 * id, 1001 * id + 1));
-  gatherer.add(-1, false, op_span(0, 1'000'000));  // of no name
+  gatherer.add(-1, false, op_span(0, 1'000'000));  // without a name
   const std::vector<OpSum> sums = std::move(gatherer).take(name_of);
   ASSERT_EQ(sums.size(), OpSum::kMostKept);
   EXPECT_EQ(sums.front().name, "op499");

@@ -16,13 +16,13 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// What CUPTI did for the profiler; what the driver did (loading modules) is the program's own.
+// CUPTI's work for the profiler; the driver's work (loading modules) belongs to the program.
 bool is_profilers_own(std::string_view overhead) {
   return contains_any(lower_case(overhead),
                       {"buffer flush", "buffer request", "instrumentation", "resource"});
 }
 
-// Of ranges that a program or Python named.
+// For ranges named by a program or by Python.
 RangeClass class_of_named(std::string_view name) {
   const std::string lower = lower_case(name);
   if (is_any(lower, {"gc", "gc_collect"}) || contains_any(lower, {"gc.collect", "garbage"}))
@@ -69,7 +69,7 @@ ApiClass api_class_of(std::string_view name) {
 
 bool names_communication(std::string_view kernel) {
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
-  if (kernel.starts_with("_Z"))  // not demangled: a name's length is in front of it
+  if (kernel.starts_with("_Z"))  // not demangled: the name's length precedes it
     kernel.remove_prefix(std::min(kernel.find_first_not_of("0123456789", 2), kernel.size()));
   return starts_with_any(kernel, {"nccl", "rccl", "msccl"}) && contains_any(kernel, {"Kernel"});
 }

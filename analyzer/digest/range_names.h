@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meaning of a host range's name and category for its thread.
+// The meaning of a host range's name and category for its thread.
 #pragma once
 
 #include <initializer_list>
@@ -20,11 +20,11 @@ enum class RangeClass : uint8_t {
   kMarker,      // a step or phase
   kAutograd,    // a node of the autograd graph
   kOp,          // an operator that computes
-  kCall,        // a call into c10d: enqueues a collective, computes nothing
+  kCall,        // a call into c10d: enqueues a collective, does not compute
   kWait,        // waits for a collective
-  kNamed,       // a range that somebody named
-  kHolder,      // a micro-step: only holds other ranges
-  kMoment,      // has no length
+  kNamed,       // a range named by the program
+  kHolder,      // a micro-step: only contains other ranges
+  kMoment,      // has no duration
   kAllocation,  // the memory allocator at work
   kGc,          // Python's garbage collection
   kLogging,
@@ -34,9 +34,9 @@ enum class RangeClass : uint8_t {
 struct RangeKind {
   RangeClass what = RangeClass::kNamed;
   schema::Marker marker = schema::Marker::kNone;
-  bool marks = false;  // somebody marked it on its thread: a phase, if it stands in a step
+  bool marks = false;  // marked by the program on its thread: a phase, if within a step
   bool launches_graph = false;
-  bool in_forward = false;  // it stands in a forward, or around one
+  bool in_forward = false;  // within a forward, or around one
 };
 
 // Operators that block until a collective is done.
@@ -44,21 +44,21 @@ inline constexpr std::string_view kWaitNames[] = {"c10d::wait", "_c10d_functiona
                                                   "c10d_functional::wait_tensor", "Work::wait",
                                                   "c10d::monitored_barrier_"};
 
-// Names that tell of a collective itself, not of computation.
+// Names that denote a collective itself, not computation.
 inline constexpr std::string_view kCallPrefixes[] = {
     "c10d::", "_c10d_functional::", "c10d_functional::", "gloo:", "nccl:", "record_param_comms"};
 
-// What a call of the CUDA driver or runtime, or of HIP's, does to the thread that makes it.
+// The effect of a CUDA driver, CUDA runtime or HIP call on its calling thread.
 enum class ApiClass : uint8_t {
   kOther,
   kBlocking,    // waits for the device
-  kAsyncCopy,   // may wait for it: from or to pageable memory
-  kAllocation,  // memory of the device, or pinned memory
+  kAsyncCopy,   // can wait for the device: copies from or to pageable memory
+  kAllocation,  // allocates device memory or pinned memory
 };
 
 [[nodiscard]] ApiClass api_class_of(std::string_view name);
 
-// Kernels of NCCL, RCCL and MSCCL, by their names: for those that no recorded collective explains.
+// Kernels of NCCL, RCCL and MSCCL, by name: for kernels without a recorded collective.
 [[nodiscard]] bool names_communication(std::string_view kernel);
 
 [[nodiscard]] RangeKind kind_of(schema::RangeCategory category, std::string_view name);

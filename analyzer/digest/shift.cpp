@@ -12,10 +12,10 @@
 namespace dprof::analyzer {
 namespace {
 
-// What is no time at all but says "never", "before the recording" or "unknown" lies far beyond
-// every time that makes sense, and stays.
+// Special values ("never", "before the recording", "unknown") are far beyond any real time, and are
+// not shifted.
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
-// As the clock's evidence wants its times (clock_evidence.cpp).
+// The limit that clock evidence requires (clock_evidence.cpp).
 constexpr int64_t kFarthestShiftNs = int64_t{1} << 59;
 
 template <typename T>
@@ -36,7 +36,7 @@ concept Pair = requires {
   std::tuple_size<T>::value;
 };
 
-// Visits a value with all that is in it. A class that hides its fields does not compile.
+// Visits a value with all its parts. A class that hides its fields does not compile.
 class Shift {
  public:
   explicit Shift(int64_t ns) : ns_(ns) {}

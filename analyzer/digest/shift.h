@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings a digest from its trace's own time to the run's axis. A trace is digested by its own time,
-// so that the digest can be made, and kept, before anybody knows the run.
+// Moves a digest from its trace's own time to the run's axis. A trace is digested in its own time,
+// so that the digest can be made and stored before the run is known.
 #pragma once
 
 #include "analyzer/digest/digest.h"

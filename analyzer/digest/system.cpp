@@ -10,8 +10,8 @@
 namespace dprof::analyzer {
 namespace {
 
-// Reasons that only say that it has nothing to do, or was told to go slower: idle, application
-// clocks, sync boost, display clocks.
+// Reasons that only mean that it is idle or was told to go slower: idle, application clocks, sync
+// boost, display clocks.
 constexpr int64_t kHarmless = 0x1 | 0x2 | 0x10 | 0x100;
 
 constexpr std::string_view kUuidPrefix = "gpu.uuid.";
@@ -126,7 +126,7 @@ void SystemGatherer::see_gpu(Gpu& gpu, SampleKind kind, CounterSample sample) {
       gpu.power.push_back(sample);
       break;
     case SampleKind::kGpuEnergy:
-      // It begins at 0 again where the driver was loaded again: what was before counts no more.
+      // Restarts at 0 when the driver is reloaded: earlier values are dropped.
       if (!gpu.energy.empty() && value < gpu.energy.back().value) gpu.energy.clear();
       gpu.energy.push_back(sample);
       break;

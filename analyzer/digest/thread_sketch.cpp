@@ -65,7 +65,7 @@ void ThreadSketch::add(const RangeKind& kind, std::string_view name, Interval sp
 
 void ThreadSketch::add_numbered(int64_t sequence, Interval span) {
   NumberedOp* last = numbered_ops.empty() ? nullptr : &numbered_ops.back();
-  if (last != nullptr && span.begin < last->span.end) return;  // within the one before
+  if (last != nullptr && span.begin < last->span.end) return;  // within the previous one
   if (last != nullptr && last->sequence == sequence) {
     last->span = span;
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps one thread's ranges in brief as they stream by, before the training thread is known.
+// Condenses one thread's ranges as they stream by, before the training thread is known.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace dprof::analyzer {
 
-// Gathers intervals that mostly come in order of their begin; nested and touching ones are merged
-// at once, so that memory follows the outermost ones.
+// Gathers intervals that are mostly in order of their begin; nested and adjacent ones are merged
+// immediately, so that memory is proportional to the outermost ones.
 class IntervalGatherer {
  public:
   void add(Interval interval);
@@ -24,15 +24,15 @@ class IntervalGatherer {
   bool ordered_ = true;
 };
 
-// A range that marks a step, and who marked it: steps of several sources are not mixed.
+// A range that marks a step, and its source: steps of several sources are not mixed.
 struct StepMark {
   Interval span;
   std::string source;  // the name up to a '#'
   bool open = false;
 };
 
-// An operator with the sequence number that its autograd node has, too, if it makes one. Those that
-// make none share the number of the next one that does: the last one of each number counts.
+// An operator with the sequence number of its autograd node, if it creates one. Operators without a
+// node have the number of the next node: the last operator of each number counts.
 struct NumberedOp {
   int64_t sequence = 0;
   Interval span;
@@ -58,8 +58,8 @@ struct ThreadSketch {
   TokenGatherer tokens;
   OpSumsGatherer op_sums;
   TraceNs token_until{INT64_MIN};     // end of the outermost operator so far
-  TraceNs op_times_until{INT64_MIN};  // likewise, of those that OpTimesGatherer saw
-  // The range that ended last; of several the innermost.
+  TraceNs op_times_until{INT64_MIN};  // likewise, for operators seen by OpTimesGatherer
+  // The range that ended last; the innermost if several did.
   std::optional<Interval> last_ended;
   int64_t last_ended_name_id = 0;
 
@@ -69,17 +69,17 @@ struct ThreadSketch {
   void add_token(const RangeKind& kind, int64_t name_id, Interval span);
 };
 
-// Neighbouring steps whose times were rounded overlap by a little: the earlier one ends where the
-// later one begins. An overlap counts as rounding up to 1 us (the Chrome trace format counts in
-// microseconds) and up to a tenth of either step; a step within the other is no neighbour.
+// Adjacent steps with rounded times overlap slightly: the earlier one is cut at the begin of the
+// later one. An overlap counts as rounding up to 1 us (the resolution of the Chrome trace format)
+// and up to a tenth of either step; a step within the other is not adjacent.
 void end_at_next_if_rounded(Interval& step, Interval next);
 
-// Steps from explicit marks: those of the source that marked most. Nested or overlapping ones of
-// that source count once; an overlap by rounding is none.
+// Steps from explicit marks: those of the source with the most marks. Nested or overlapping ones of
+// that source count once; an overlap by rounding does not count.
 std::vector<StepMark> steps_from_marks(std::vector<StepMark> marks);
 
-// Steps from the end of one optimizer range to the end of the next. Ranges with no computation of a
-// forward or backward between them (several optimizers) belong to one step.
+// Steps from the end of one optimizer range to the end of the next. Ranges without forward or
+// backward computation between them (several optimizers) belong to one step.
 std::vector<StepMark> steps_from_optimizer(const std::vector<PhaseRange>& phases,
                                            const IntervalSet& autograd);
 

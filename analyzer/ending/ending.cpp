@@ -20,13 +20,13 @@ namespace {
 
 using schema::Marker;
 
-// The recorder learns of an end 0.7 to 1.1 ms after it (docs/design/collector.md).
+// The recorder notices an end 0.7 to 1.1 ms after it (docs/design/collector.md).
 constexpr int64_t kNoticedWithinNs = 5'000'000;
-// The errors of one time-out are recorded within this of each other: 1 to 18 ms in six hangs of
-// 4 ranks on two busy cores (Gloo, 4 s). The shortest time-outs in use are some seconds.
+// The errors of one time-out are recorded within this span: 1 to 18 ms in six hangs of 4 ranks on
+// two busy cores (Gloo, 4 s). The shortest time-outs in use are a few seconds.
 constexpr int64_t kTimedOutWithinNs = 1'000'000'000;
 constexpr size_t kMostDecided = 5;
-// What a job that never trained has at most.
+// At most this many in a job that never trained.
 constexpr size_t kMostCollectives = 64;
 constexpr size_t kMostPhases = 4;
 constexpr int64_t kMostEvents = 100'000;
@@ -46,7 +46,7 @@ std::string name_of_signal(int64_t signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-// What a program's own fault raises, and what others send to end one.
+// Signals of a program's own fault, not those sent to end it.
 bool is_crash(int64_t signal) {
   return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGFPE ||
          signal == SIGILL || signal == SIGSYS || signal == SIGTRAP;
@@ -56,7 +56,7 @@ bool asks_to_end(int64_t signal) {
          signal == SIGUSR1 || signal == SIGUSR2;
 }
 
-// Also as a shell or a launcher hands it on.
+// Also from the exit code of a shell or launcher.
 std::optional<int64_t> signal_of(const EndedRank& rank) {
   if (rank.signal) return rank.signal;
   if (rank.code && *rank.code > kSignalBase && *rank.code < kSignalBase + NSIG)
@@ -68,7 +68,7 @@ std::string ranks_words(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", words_of_ranks(ranks));
 }
 
-// The exception's type and the first line of its message, cut.
+// The exception's type and the first line of its message, shortened.
 std::string exception_words(const EndedRank& rank) {
   constexpr size_t kMostBytes = 160;
   std::string words = rank.exception.substr(0, rank.exception.find('\n'));
@@ -78,7 +78,7 @@ std::string exception_words(const EndedRank& rank) {
   return words.substr(0, end) + "…";
 }
 
-// What an allocator says that has nothing left: Python's, LibTorch's for CPU and CUDA, C++'s.
+// Out-of-memory messages of allocators: Python's, LibTorch's for CPU and CUDA, C++'s.
 bool tells_of_memory(std::string_view exception) {
   constexpr std::string_view kTypes[] = {"MemoryError", "OutOfMemoryError", "std::bad_alloc"};
   constexpr std::string_view kTexts[] = {"out of memory", "can't allocate memory",
@@ -89,7 +89,7 @@ bool tells_of_memory(std::string_view exception) {
                              [&](auto text) { return exception.find(text) < exception.npos; });
 }
 
-// A peer's end, as c10d and Gloo tell it.
+// Messages of c10d and Gloo for the end of a peer.
 bool tells_of_a_peer(std::string_view exception) {
   constexpr std::string_view kTexts[] = {"closed by peer", "reset by peer", "Broken pipe",
                                          "Timed out waiting", "DistNetworkError"};
@@ -102,7 +102,7 @@ bool follows_a_peer(const EndedRank& rank) {
   return !rank.message.empty() || tells_of_a_peer(rank.exception) || signal_of(rank) == SIGPIPE;
 }
 
-// The rank waited for others itself, for a key in c10d's store, until that timed out.
+// The rank itself waited for others, for a key in c10d's store, until a time-out.
 bool waited_in_store(const EndedRank& rank) {
   const auto tells = [](std::string_view text) {
     return text.find("wait timeout after") < text.npos;
@@ -113,7 +113,7 @@ bool waited_in_store(const EndedRank& rank) {
 // ProcessGroupNCCL's watchdog ends a process whose collective does not finish in time.
 constexpr std::string_view kWatchdog = "Watchdog caught collective operation timeout";
 
-// What it said, from these words on; "" = it said nothing.
+// The message from these words on; "" = none.
 std::string_view watchdog_words(const EndedRank& rank) {
   const auto said = [](std::string_view text) {
     const size_t at = text.find(kWatchdog);
@@ -126,13 +126,13 @@ std::string_view watchdog_words(const EndedRank& rank) {
   return {};
 }
 
-// Without the folders of its file.
+// Without the directories of its file.
 std::string_view short_frame(std::string_view frame) {
   const size_t slash = frame.rfind('/', frame.rfind(':'));
   return slash == std::string_view::npos ? frame : frame.substr(slash + 1);
 }
 
-// Where torch writes checkpoints: torch.save, and torch.distributed.checkpoint.
+// Functions that write checkpoints: torch.save, and torch.distributed.checkpoint.
 bool saves(const StackFrame& frame) {
   return (frame.file.ends_with("torch/serialization.py") && frame.function.ends_with("save")) ||
          frame.file.find("torch/distributed/checkpoint/") < frame.file.npos;
@@ -143,7 +143,7 @@ const RankDigest* digest_of(std::span<const RankDigest> digests, int rank) {
   return found != digests.end() ? &*found : nullptr;
 }
 
-// The rank was writing a checkpoint when it was last heard of: by its open ranges, or its stack.
+// The rank was writing a checkpoint at its last sign of life: by its open ranges, or its stack.
 bool was_saving(std::span<const RankDigest> digests, int rank) {
   const RankDigest* digest = digest_of(digests, rank);
   if (digest == nullptr) return false;
@@ -177,7 +177,7 @@ class EndFinder {
     EndedRank rank{.rank = digest.rank};
     rank.code = number_behind(trace.exit_status, "exit:");
     rank.signal = number_behind(trace.exit_status, "signal:");
-    // It was leaving with that code, and who wanted it gone was quicker; or only it knows its code.
+    // It was exiting with that code when it was killed; or only the process knows its code.
     const bool asked = rank.signal && asks_to_end(*rank.signal);
     if (trace.exit_declared && (asked || trace.exit_status.empty())) {
       rank.code = *trace.exit_declared;
@@ -202,7 +202,7 @@ class EndFinder {
     return rank;
   }
 
-  // Message and frames, which are lines behind a tab.
+  // Message and frames; the frames are lines with a leading tab.
   static void take_exception(std::string_view text, EndedRank& rank) {
     while (!text.empty()) {
       const size_t end = std::min(text.find('\n'), text.size());
@@ -262,12 +262,12 @@ class EndFinder {
     verdict.title = std::move(title);
   }
 
-  // --- somebody was waited for ---
+  // --- ranks waited for another one ---
 
   void decide_by_hang(const Hang& hang) {
     const std::string call = words_of_call(hang);
     if (hang.state == "mismatch") {
-      // Without a majority the sides say more than who is on one.
+      // Without a majority, naming the sides is clearer than naming the ranks of one.
       const bool tie = hang.culprits.size() >= ending_.ranks.size();
       say("desync", hang.culprits, 0.9,
           tie ? hang.reason
@@ -319,10 +319,10 @@ class EndFinder {
                        waited(hang));
   }
 
-  // A process that hangs keeps its connections. One that closed them was on its way out when the
-  // launcher's SIGTERM came; with which code is not known. The first error counts, but whoever
-  // times out closes its own connections before its error is recorded, so that a peer's error may
-  // be the earlier one. "" = it does not say so.
+  // A hung process keeps its connections. One that closed them was already exiting when the
+  // launcher's SIGTERM came; its code is unknown. The first error counts, but a rank that times out
+  // closes its connections before its error is recorded, so a peer's error can be the earlier one.
+  // "" = not shown.
   [[nodiscard]] std::string closed_words(const Hang& hang) const {
     const EndedRank* first = nullptr;
     std::optional<TraceNs> failed;
@@ -367,41 +367,41 @@ class EndFinder {
         longest = std::max(longest.value_or(0), (until - *record.arrival()).ns);
       }
     }
-    // An imported file may end where the call begins: how long it waited is not known then.
+    // An imported file can end at the begin of the call: then the wait is unknown.
     if (!longest || *longest <= 0) return {};
     return fmt::format(" for {}{}", format_duration({*longest}), failed ? ", until it failed" : "");
   }
 
-  // Then its end is that of the file: nobody knows how its process ended, or whether it did.
+  // Then its end is that of the file: whether and how its process ended is unknown.
   [[nodiscard]] bool is_imported(int number) const {
     return std::ranges::any_of(in_.traces, [&](const TraceFile& trace) {
       return trace.rank == number && !trace.imported_format.empty();
     });
   }
 
-  // Culprits whose process was gone before those that waited: not ended by the launcher.
+  // Culprits whose process ended before those that waited: not ended by the launcher.
   [[nodiscard]] std::vector<int> ended_by_themselves(const Hang& hang) const {
     std::vector<int> gone;
     for (const int number : hang.culprits) {
       const EndedRank* rank = find(number);
       if (rank == nullptr || rank->how == "running" || was_ended_by_dprof(number)) continue;
       if (rank->how == "complete" && is_imported(number)) continue;
-      // The launcher's, after others had failed; of one that came earlier nobody knows from whom.
+      // The launcher's, after others had failed; the sender of an earlier signal is unknown.
       if (signal_of(*rank) && asks_to_end(*signal_of(*rank)) &&
           (!ended_before(*rank, hang, false) || hung_before_its_end(*rank, hang)))
         continue;
       if (rank->signal == SIGKILL && hang.state != "dead" && !ended_before(*rank, hang, true))
-        continue;  // after the launcher's grace
+        continue;  // after the launcher's grace period
       gone.push_back(number);
     }
-    // The rank that a crash took its connection from dies before the others time out, too.
+    // The rank whose connection a crash closed also dies before the others time out.
     const auto follows = [&](int number) { return follows_a_peer(*find(number)); };
     if (!std::ranges::all_of(gone, follows)) std::erase_if(gone, follows);
     return gone;
   }
 
-  // Ctrl-C ends all ranks of a job that hangs, one some milliseconds before the others. What one
-  // rank alone was asked is no end of the job: its own takes a second where the machine is busy.
+  // Ctrl-C ends all ranks of a hung job, one some milliseconds before the others. A signal to one
+  // rank alone does not end the job: that rank's own end takes a second on a busy machine.
   [[nodiscard]] bool hung_before_its_end(const EndedRank& rank, const Hang& hang) const {
     const auto asked_as_well = [&](int waiting) {
       const EndedRank* other = find(waiting);
@@ -422,7 +422,7 @@ class EndFinder {
     });
   }
 
-  // Called, and not finished.
+  // Called, but not finished.
   [[nodiscard]] static bool was_waited_in(const CollectiveRecord& record) {
     return !record.end && record.arrival() &&
            (record.state == schema::CollectiveState::kEnqueued ||
@@ -435,7 +435,7 @@ class EndFinder {
     return digest != nullptr && was_ended_for_hanging(*digest);
   }
 
-  // Its process ended before those that waited. `unknown`: the answer where a time is not known.
+  // Its process ended before those that waited. `unknown`: the result if a time is unknown.
   [[nodiscard]] bool ended_before(const EndedRank& rank, const Hang& hang, bool unknown) const {
     return std::ranges::all_of(hang.waiting, [&](int other) {
       const EndedRank* waiting = find(other);
@@ -457,7 +457,7 @@ class EndFinder {
                                     gone.size() == 1 ? "it" : "them", call));
   }
 
-  // --- the ranks ceased to do the same, and an error ended them ---
+  // --- the ranks diverged, and an error ended them ---
 
   bool decide_by_divergence() {
     if (in_.matching.divergences.empty() || std::ranges::none_of(ending_.ranks, has_failed))
@@ -477,7 +477,7 @@ class EndFinder {
     return true;
   }
 
-  // --- NCCL's watchdog ended them, and nobody is known to have been waited for ---
+  // --- NCCL's watchdog ended them, and no awaited rank is known ---
 
   bool decide_by_watchdog() {
     std::vector<int> ended;
@@ -523,7 +523,7 @@ class EndFinder {
       if (has_failed(rank)) failed.push_back(&rank);
     }
     if (failed.empty()) return say("ok", {}, confidence_of_ok(), {});
-    // Who was asked to end follows whoever was not, and whose collective failed follows its peer.
+    // Ranks asked to end follow others; ranks with a failed collective follow their peer.
     const auto asked = [](const EndedRank* rank) {
       const auto signal = signal_of(*rank);
       return signal && asks_to_end(*signal);
@@ -552,7 +552,7 @@ class EndFinder {
     return std::ranges::any_of(in_.digests, [](const RankDigest& d) { return !never_trained(d); });
   }
 
-  // By how the first of them ended.
+  // From how the first of them ended.
   void decide_by_end(const std::vector<int>& ranks, const std::string& victims) {
     const EndedRank& first = *find(ranks.front());
     const std::string who = ranks_words(ranks);
@@ -589,7 +589,7 @@ class EndFinder {
     }
   }
 
-  // By what the first of them raised.
+  // From the exception of the first of them.
   void decide_by_exception(const std::vector<int>& ranks, const std::string& place,
                            const std::string& victims) {
     const EndedRank& first = *find(ranks.front());
@@ -611,8 +611,8 @@ class EndFinder {
     }
   }
 
-  // The cgroup of the job counted a kill while it was recorded, in any trace of a host of theirs:
-  // the lowest rank's has what the host's sampler saw.
+  // The job's cgroup counted a kill during the recording, in any trace of a host of these ranks:
+  // the lowest rank's trace has the samples of the host's sampler.
   [[nodiscard]] bool ran_out_of_memory(const std::vector<int>& ranks) const {
     for (size_t d = 0; d < in_.digests.size(); ++d) {
       if (std::ranges::count(ranks, in_.digests[d].rank) == 0) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways in which a run ends, and who is said to have failed first.
+// Ways in which a run ends, and the ranks reported as first to fail.
 #include "analyzer/ending/ending.h"
 
 #include <gmock/gmock.h>
@@ -159,7 +159,7 @@ TEST(EndingTest, WhoWasLeavingWhenTheLauncherEndedItLeftEarly) {
   EXPECT_EQ(ending.ranks[1].code, 0);
 }
 
-// SIGTERM or Ctrl-C to one rank alone: the others fail for it, and the launcher ends nobody.
+// SIGTERM or Ctrl-C to one rank alone: the others fail because of it, and the launcher ends none.
 TEST(EndingTest, WhoWasAskedToEndBeforeTheOthersFailedWasKilled) {
   const auto kind_where = [](int64_t others_end_ms) {
     Job job;
@@ -192,7 +192,7 @@ TEST(EndingTest, WhoHungBeforeCtrlCWasNotEndedByIt) {
   EXPECT_EQ(kind_where(20), "killed") << "it ended a little before the others";
 }
 
-// On a busy machine a second passes until its connections are closed.
+// On a busy machine it takes a second until its connections are closed.
 TEST(EndingTest, WhoAloneGotCtrlCDidNotHangWhileItsProcessEnded) {
   Job job;
   for (const int rank : {0, 2, 3}) {
@@ -207,7 +207,7 @@ TEST(EndingTest, WhoAloneGotCtrlCDidNotHangWhileItsProcessEnded) {
   EXPECT_EQ(job.ending().verdict.kind, "killed");
 }
 
-// NCCL's collectives have no end without the GPU's rows.
+// NCCL's collectives have no end without GPU rows.
 struct NcclJob : Job {
   void calls_last(int rank) {
     CollectiveRecord& record = call(rank, world, {});
@@ -271,7 +271,7 @@ TEST(EndingTest, WhoClosedItsConnectionsDidNotHang) {
   EXPECT_LT(ending.verdict.confidence, 0.7);
 }
 
-// Gloo writes to a connection that its peer has closed, in a program that does not ignore SIGPIPE.
+// Gloo writes to a connection closed by its peer, in a program that does not ignore SIGPIPE.
 TEST(EndingTest, WhoDiesOfABrokenPipeFollowedItsPeer) {
   Job job;
   for (const int rank : {0, 2, 3}) {
@@ -311,7 +311,7 @@ TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
   EXPECT_EQ(job.ending().verdict.kind, "hang");
 }
 
-// A stopped process outlives torchrun's SIGTERM, and is killed half a minute after the others
+// A stopped process survives torchrun's SIGTERM, and is killed half a minute after the others
 // ended.
 TEST(EndingTest, RanksThatWaitForEachOtherInACollectiveAndInTheStoreHaveParted) {
   Job job;
@@ -414,7 +414,7 @@ TEST(EndingTest, AKilledRankIsOutOfMemoryOnlyWhereTheKernelCountedOne) {
   for (const bool counted : {false, true}) {
     Job job;
     job.ends(3, "signal:9");
-    job.digests[0].system.oom_kills = counted ? 1 : 0;  // where its host's sampler writes
+    job.digests[0].system.oom_kills = counted ? 1 : 0;  // where its host's samples are
     for (const int rank : {0, 1, 2}) job.ends(rank, "signal:15"), job.ends_at(rank, 900 * kMs);
     const Ending ending = job.ending();
     EXPECT_EQ(ending.verdict.kind, counted ? "out_of_memory" : "killed");

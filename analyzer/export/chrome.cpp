@@ -23,7 +23,7 @@ using schema::RangeCategory;
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 constexpr std::string_view kUntoldGroup = "group not told";  // as the import names it
 constexpr int64_t kGpuSortIndex = 5'000'000;
-constexpr int64_t kFreePid = 1000;  // for a process whose number nobody knows
+constexpr int64_t kFreePid = 1000;  // for a process with an unknown number
 
 // c10d's words.
 std::string_view collective_word(Function function) {
@@ -80,7 +80,7 @@ std::string_view api_category(std::string_view name) {
   return driver ? "cuda_driver" : "cuda_runtime";
 }
 
-// "cudaLaunchKernel_v7000" of CUPTI is "cudaLaunchKernel" to everybody else.
+// CUPTI's "cudaLaunchKernel_v7000" is "cudaLaunchKernel" elsewhere.
 std::string_view without_version(std::string_view name) {
   const size_t mark = name.rfind("_v");
   if (mark == std::string_view::npos || mark + 2 == name.size()) return name;
@@ -94,7 +94,7 @@ std::string_view copy_word(GpuActivityKind kind) {
                                                : "DtoD";
 }
 
-// Where in time and on which thread or stream.
+// A time, and a thread or stream.
 struct Place {
   int64_t where = 0;
   int64_t time_ns = 0;
@@ -168,7 +168,7 @@ class ChromeWriter {
 
   // The main thread is the one whose number is that of its process.
   void name_threads(const std::vector<schema::ThreadRow>& rows) {
-    std::set<int64_t> taken;  // numbers that would make a main thread of another one
+    std::set<int64_t> taken;  // numbers that would turn another thread into a main thread
     std::optional<int64_t> main;
     for (const schema::ThreadRow& row : rows) {
       const bool is_main = row.role == schema::ThreadRole::kMain && row.os_tid > 0;
@@ -205,7 +205,7 @@ class ChromeWriter {
     return known->second.pid_tid;
   }
 
-  // A collective is told by its kernel, the call and Gloo's execution: whatever is there.
+  // A collective appears as its kernel, its call and Gloo's execution, as far as recorded.
   Status read_collectives() {
     Result<std::vector<schema::CommunicatorRow>> all = reader_.read_all<schema::CommunicatorRow>();
     if (!all.ok()) return fail(all.error());
@@ -274,7 +274,7 @@ class ChromeWriter {
     return Done{};
   }
 
-  // With a space after each colon: HTA looks for the rank by an expression that wants it.
+  // With a space after each colon: HTA finds the rank by a regular expression that requires it.
   [[nodiscard]] std::string distributed_info() const {
     nlohmann::ordered_json info;
     if (const auto told = reader_.meta("distributed_info")) {
@@ -366,7 +366,7 @@ class ChromeWriter {
 
   Status write_ranges() {
     return reader_.for_each<schema::HostRangeRow>([&](const schema::HostRangeRow& row) {
-      // Which record a wait was for is told by the record's correlation.
+      // The record's correlation shows which record a wait was for.
       if (row.category == RangeCategory::kApi && row.correlation && !record_correlation_.empty()) {
         const auto wanted = record_correlation_.find(row.start_ns);
         if (wanted != record_correlation_.end()) wanted->second = *row.correlation;
@@ -457,7 +457,7 @@ class ChromeWriter {
     text_ += phase == "f" ? R"(,"bp":"e"})" : "}";
   }
 
-  // Steps that no range of the profiler's names.
+  // Steps without a range of the profiler.
   Status write_steps() {
     if (has_profiler_steps_) return Done{};
     return reader_.for_each<schema::StepRow>([&](const schema::StepRow& row) {
@@ -514,7 +514,7 @@ class ChromeWriter {
       arg("Process Group Ranks", fmt::format("[{}]", fmt::join(members->second, ", ")));
   }
 
-  // Executions on a host thread for which there is no range; others are counted.
+  // Executions on a host thread without a range; others are counted.
   Status write_untold_collectives() {
     for (size_t i = 0; i < collectives_.size(); ++i) {
       const CollectiveRow& row = collectives_[i];
@@ -583,7 +583,7 @@ class ChromeWriter {
                                       : row.kind == GpuActivityKind::kSync   ? "cuda_sync"
                                                                              : "kernel";
     std::string name = reader_.string(row.name_id);
-    // Readers know copies by these words.
+    // Readers recognise copies by these words.
     if (copies && !name.starts_with("Memcpy")) {
       name = fmt::format("Memcpy {} ({})", copy_word(row.kind), name);
     } else if (row.kind == GpuActivityKind::kMemset && !name.starts_with("Memset")) {
@@ -599,7 +599,7 @@ class ChromeWriter {
     begin_args();
     arg("device", row.device_id);
     arg("stream", number);
-    arg("correlation", row.correlation.value_or(0));  // HTA takes no row of a GPU without one
+    arg("correlation", row.correlation.value_or(0));  // HTA ignores GPU rows without one
     if (row.bytes) arg("bytes", *row.bytes);
     if (row.graph) arg("graph id", *row.graph);
     if (row.graph_node) arg("graph node id", *row.graph_node);
@@ -646,7 +646,7 @@ class ChromeWriter {
     if (record > 0) arg("wait_on_cuda_event_record_corr_id", record);
   }
 
-  // What Kineto's JSON has no place for.
+  // Data that Kineto's JSON cannot represent.
   Status count_the_rest() {
     for (size_t i = 0; i < collectives_.size(); ++i) {
       const CollectiveRow& row = collectives_[i];
@@ -695,7 +695,7 @@ class ChromeWriter {
   ByPlace by_call_;
   ByPlace by_execution_;
   std::unordered_map<int64_t, std::deque<schema::GpuDependencyRow>> dependencies_;
-  std::unordered_map<int64_t, int64_t> record_correlation_;  // by the time of the record's call
+  std::unordered_map<int64_t, int64_t> record_correlation_;  // by the begin of the record's call
 };
 
 }  // namespace

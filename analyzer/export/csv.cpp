@@ -14,7 +14,7 @@ namespace {
 
 bool is_name(const schema::Column& column) { return column.refers == "string"; }
 
-// The view with words in the place of numbers; there is none where it would show the same.
+// Whether there is a view with words instead of numbers; there is none if it would be identical.
 bool has_words(const schema::Table& table) {
   return std::ranges::any_of(table.columns, [](const schema::Column& column) {
     return column.type == schema::Type::kEnum || is_name(column);
@@ -30,13 +30,13 @@ std::string_view shown_name(const schema::Column& column, bool raw) {
 std::string head_of(const schema::Table& table, bool raw) {
   const bool has_own = std::ranges::find(table.columns, "rank", &schema::Column::name) !=
                        std::ranges::end(table.columns);
-  std::string head = has_own ? "trace_rank" : "rank";  // each name once
+  std::string head = has_own ? "trace_rank" : "rank";  // each name only once
   for (const schema::Column& column : table.columns)
     head += fmt::format(",{}", shown_name(column, raw));
   return head + "\n";
 }
 
-// Of rows that touch the window, as RankSource::wants() has it; "" = all of them.
+// Selects rows that touch the window, like RankSource::wants(); "" = all rows.
 std::string condition(const schema::Table& table, const std::optional<Interval>& window) {
   if (!window) return "";
   const auto has = [&](std::string_view name) {
@@ -60,7 +60,7 @@ std::string condition(const schema::Table& table, const std::optional<Interval>&
                      window->begin.ns);
 }
 
-// A column that the file's version does not have yet is NULL.
+// A column missing in the file's schema version is NULL.
 std::string select_of(const schema::Table& table, bool raw, int64_t version,
                       const std::optional<Interval>& window) {
   const bool words = !raw && has_words(table);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a run's traces as CSV: RFC 4180, UTF-8; NULL is empty, an empty text stands in
-// quotes.
+// The tables of a run's traces as CSV: RFC 4180, UTF-8; NULL is empty, an empty text is quoted.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +12,10 @@
 
 namespace dprof::analyzer {
 
-// One file a table, with the rank before its columns; a table without rows has only its head.
+// One file per table, with the rank before its columns; a table without rows has only a header.
 class CsvExport {
  public:
-  // `raw`: numbers of enumerations and names as they are stored, not their words.
+  // `raw`: enumerations and names as the stored numbers instead of words.
   static Result<CsvExport> create(const std::filesystem::path& folder, bool raw, ExportJob& job);
   Status rank(const RankSource& source);
   Status finish();
@@ -33,10 +32,10 @@ class CsvExport {
   std::vector<File> files_;
 };
 
-// The tables that have a file; without `raw` the texts stand where they are used.
+// The tables that get a file; without `raw`, texts are written in place of their ids.
 [[nodiscard]] std::vector<const schema::Table*> csv_tables(bool raw);
 
-// As a field: in quotes where it must be.
+// Appends a field, quoted if necessary.
 void append_csv(std::string& line, std::string_view text);
 
 }  // namespace dprof::analyzer

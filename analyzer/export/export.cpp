@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 struct FormatEntry {
   ExportFormat format;
   std::string_view word;
-  std::string_view ending;  // of what is written
+  std::string_view ending;  // extension of the output
 };
 constexpr std::array<FormatEntry, kExportFormats> kFormatEntries{
     FormatEntry{ExportFormat::kPerfetto, "perfetto", ".perfetto.gz"},
@@ -39,7 +39,7 @@ const FormatEntry& entry_of(ExportFormat format) {
   return *std::ranges::find(kFormatEntries, format, &FormatEntry::format);
 }
 
-// Files of an earlier export beside those of this one would be taken for one run.
+// Files of an earlier export in the same folder would be mistaken for this run's.
 Status make_folder(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error))) {
@@ -52,7 +52,7 @@ Status make_folder(const fs::path& path) {
               "give another folder with -o");
 }
 
-// Writes one rank after the other in a format.
+// Writes one rank after the other, in one format.
 class RankWriter {
  public:
   virtual ~RankWriter() = default;
@@ -92,7 +92,7 @@ class ChromeFolder final : public RankWriter {
   ExportJob& job_;
 };
 
-// CSV, and Parquet, which is made of it.
+// CSV, and Parquet made from it.
 class TableFolder final : public RankWriter {
  public:
   TableFolder(CsvExport all, fs::path folder, const ExportOptions& options, ExportJob& job)
@@ -180,7 +180,7 @@ Result<std::vector<TraceFile>> chosen_traces(const Run& run, const std::vector<i
   return traces;
 }
 
-// Steps that no rank has would make an empty file.
+// Steps that no rank has would give an empty file.
 Status check_steps(const Run& run, const ExportFindings& found, const ExportOptions& options) {
   if (!options.steps) return Done{};
   for (const RankAnalysis& rank : found.ranks) {
@@ -226,7 +226,7 @@ Status write_all(std::span<const TraceFile> traces, const Run& run, const Export
   return Done{};
 }
 
-// Only what is known to be of this export: the folder was empty.
+// Removes only files known to be of this export: the folder was empty.
 void remove_half(const ExportSummary& summary, const ExportOptions& options, const fs::path& out,
                  bool is_new) {
   std::error_code ignored;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run in the formats of other tools (docs/export.md says what each of them cannot hold).
+// A run in the formats of other tools (docs/export.md lists what each of them cannot represent).
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ inline constexpr size_t kExportFormats = 6;
 // "perfetto", "chrome", "csv", "parquet", "speedscope", "folded".
 [[nodiscard]] std::string_view word_of(ExportFormat format);
 [[nodiscard]] std::optional<ExportFormat> export_format_of_word(std::string_view word);
-// Whether it needs what an analysis found; the others need it only where steps are asked for.
+// Whether it needs an analysis; the others need one only for a selection of steps.
 [[nodiscard]] bool needs_analysis(ExportFormat format);
-// Whether this machine has what it needs: kUnsupported.
+// Whether this machine has the required software; else kUnsupported.
 Status can_export(ExportFormat format);
-// A folder of files, not a file.
+// Whether it writes a folder of files instead of one file.
 [[nodiscard]] bool makes_folder(ExportFormat format);
-// What it is written to where nobody says: "RUN.perfetto.gz", or the folder "RUN.csv".
+// The default output: "RUN.perfetto.gz", or the folder "RUN.csv".
 [[nodiscard]] std::filesystem::path default_export_path(ExportFormat format,
                                                         const std::string& run);
 
@@ -39,10 +39,10 @@ struct ExportOptions {
   ExportFormat format = ExportFormat::kPerfetto;
   std::vector<int> ranks;                            // empty = all
   std::optional<std::pair<int64_t, int64_t>> steps;  // half-open; nullopt = all
-  bool raw = false;  // csv, parquet: numbers and ids as they are stored
+  bool raw = false;                                  // csv, parquet: stored numbers and ids
 };
 
-// What an analysis of the run found: nothing of it where none was needed.
+// The results of an analysis of the run; empty if none was needed.
 struct ExportFindings {
   std::span<const RankAnalysis> ranks;
   const RankClocks* clocks = nullptr;  // by position in `ranks`
@@ -51,7 +51,7 @@ struct ExportFindings {
   std::span<const Finding> findings;
 };
 
-// Rows that are not in the file, and why: nothing is dropped in silence.
+// Rows missing from the output, and why: nothing is dropped silently.
 struct ExportLeftOut {
   std::string what;  // plural
   int64_t count = 0;
@@ -59,14 +59,14 @@ struct ExportLeftOut {
 
 struct ExportSummary {
   std::vector<std::filesystem::path> files;
-  int64_t events = 0;  // rows that were written
+  int64_t events = 0;  // number of written rows
   std::vector<ExportLeftOut> left_out;
-  std::vector<std::string> unreadable;  // traces that could not be read (to their end): exit code 3
+  std::vector<std::string> unreadable;  // traces that were unreadable (to their end): exit code 3
 };
 
-// Writes a file, or a folder of them, which must not be there or be empty. Nothing is left where it
-// fails or is cancelled. Memory does not grow with the trace, but for collectives, ids of launches
-// and distinct names.
+// Writes a file, or a folder of files, which must not exist or be empty. A failed or cancelled
+// export leaves nothing behind. Memory does not grow with the trace, except for collectives, launch
+// ids and distinct names.
 Result<ExportSummary> export_run(const Run& run, const ExportFindings& found,
                                  const ExportOptions& options, const std::filesystem::path& out,
                                  const Progress& progress = {});

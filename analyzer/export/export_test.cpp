@@ -37,15 +37,15 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAreArray;
 
-// --- a reader of the wire format that knows nothing of what wrote it ---
+// --- a reader of the wire format, independent of the writer ---
 
 struct Field {
   uint64_t number = 0;
-  uint64_t value = 0;  // of a varint or fixed64
+  uint64_t value = 0;  // for a varint or fixed64
   std::string_view bytes;
 };
 
-// Fails the test where the bytes are no message.
+// Fails the test if the bytes are not a message.
 std::vector<Field> fields_of(std::string_view bytes) {
   std::vector<Field> fields;
   const auto varint = [&] {
@@ -108,12 +108,12 @@ struct Slice {
   std::map<std::string, std::string> notes;
 };
 
-// What a reader of Perfetto's makes of a trace: stable sort by time, ends close the youngest slice.
+// A trace as Perfetto's reader sees it: stable sort by time, ends close the youngest slice.
 struct Replay {
   std::vector<Slice> slices;
   std::vector<Slice> instants;
   std::map<std::string, std::vector<int64_t>> counters;
-  std::map<uint64_t, int> flows;  // how often
+  std::map<uint64_t, int> flows;  // number of occurrences
   std::vector<std::string> tracks;
   size_t clocks = 0;
 
@@ -236,7 +236,7 @@ Replay replay(const std::string& bytes) {
   return result;
 }
 
-// --- what is exported ---
+// --- the exported data ---
 
 std::string read_all(const fs::path& path) {
   Result<Input> input = Input::open(path);
@@ -252,7 +252,7 @@ std::string read_all(const fs::path& path) {
 
 struct Exported {
   ExportSummary summary;
-  std::string bytes;  // of the one file
+  std::string bytes;  // contents of the one file
 };
 
 Result<Exported> try_export(const fs::path& run_path, const ExportOptions& options,
@@ -277,7 +277,7 @@ Exported exported(const fs::path& run, const ExportOptions& options, const fs::p
   return done.ok() ? *std::move(done) : Exported{};
 }
 
-// A trace with rows of every kind that awkward cases are made of. Times in us.
+// A trace with rows of every kind, including awkward cases. Times in us.
 class TraceMaker {
  public:
   TraceMaker(const fs::path& path, int rank) {
@@ -342,17 +342,17 @@ void write_awkward_trace(const fs::path& path, int rank = 0) {
   trace.range("step", 100, 1000, RangeCategory::kUser);
   trace.range("forward", 100, 500, RangeCategory::kUser);   // begins with the step
   trace.range("aten::mm", 100, 200, RangeCategory::kOp);    // and with forward
-  trace.range("aten::add", 200, 200, RangeCategory::kOp);   // no length, where one ends
+  trace.range("aten::add", 200, 200, RangeCategory::kOp);   // without duration, at the end of one
   trace.range("aten::relu", 200, 500, RangeCategory::kOp);  // ends with forward
   trace.range("crosses", 400, 700, RangeCategory::kNvtx);   // begins in forward, ends after it
   trace.range("mark", 450, 450, RangeCategory::kNvtxMark);
   trace.range("process a", 150, 350, RangeCategory::kNvtxProcess);
   trace.range("process b", 300, 800, RangeCategory::kNvtxProcess);
   trace.range("never closed", 900, -1, RangeCategory::kUser);
-  // Calls of the driver stand after the others of their thread, and begin when these do.
+  // Driver calls come after the others of their thread, and begin at the same time.
   trace.range("cudaLaunchKernel_v7000", 100, 120, RangeCategory::kApi, 0, 1);
   trace.range("cudaLaunchKernel", 200, 210, RangeCategory::kApi, 0, 2);
-  trace.range("cudaMalloc", 220, 230, RangeCategory::kApi, 0, 3);  // nothing ran for it
+  trace.range("cudaMalloc", 220, 230, RangeCategory::kApi, 0, 3);  // no activity ran for it
   trace.range("other thread", 100, 300, RangeCategory::kUser, 1);
   trace.kernel("gemm", 130, 400, 1);
   trace.kernel("relu, \"fast\"\n", 400, 450, 2);
@@ -436,7 +436,7 @@ TEST_F(Export, PerfettoNestsAsTheRowsDo) {
   const Replay trace = replay(done.bytes);
   EXPECT_EQ(trace.clocks, 1U);
 
-  // Every row once, as long as it was: what begins and ends together keeps its own length.
+  // Every row once, with its full duration: rows with equal begins and ends keep theirs.
   std::map<std::string, std::pair<int64_t, int64_t>> us;
   for (const Slice& slice : trace.slices) us[slice.name] = {slice.start / 1000, slice.end / 1000};
   const auto same = [](int64_t begin, int64_t end) { return std::pair(begin, end); };
@@ -497,7 +497,7 @@ TEST_F(Export, PerfettoPutsWhatCrossesOnTracksOfItsOwn) {
 TEST_F(Export, PerfettoFlowsGoFromALaunchToWhatItLaunched) {
   write_awkward_trace(run_ / "rank-00000.dprof", 0);
   const Replay trace = replay(exported(run_, {}, out_).bytes);
-  // Correlation 3 launched nothing, 99 was launched by nobody.
+  // Correlation 3 launched nothing, 99 has no launch.
   EXPECT_EQ(trace.flows,
             (std::map<uint64_t, int>{{(uint64_t{1} << 40) + 1, 2}, {(uint64_t{1} << 40) + 2, 2}}));
 }
@@ -512,7 +512,7 @@ TEST_F(Export, PerfettoTiesCollectivesOfAllRanks) {
   const Exported done = exported(run, {}, out_);
   const Replay trace = replay(done.bytes);
   const std::vector<Slice> collectives = trace.of("collective");
-  ASSERT_EQ(collectives.size(), 3U * (1 + 10 * 2));  // the broadcast; two buckets a step
+  ASSERT_EQ(collectives.size(), 3U * (1 + 10 * 2));  // the broadcast; two buckets per step
   EXPECT_EQ(trace.flows.size(), 1U + 10 * 2);
   for (const auto& [id, times] : trace.flows) {
     EXPECT_EQ(times, 3);
@@ -529,7 +529,7 @@ TEST_F(Export, PerfettoTiesCollectivesOfAllRanks) {
   for (const Slice& instant : trace.instants) found += instant.name + "\n";
   EXPECT_THAT(found, HasSubstr("rank 2"));
 
-  // Only some ranks, some steps: no arrow that leads nowhere.
+  // Only some ranks, some steps: no dangling arrow.
   const Replay part = replay(
       exported(run, {.ranks = {0, 2}, .steps = std::pair<int64_t, int64_t>(4, 6)}, out_).bytes);
   EXPECT_EQ(part.of("step").size(), 2U * 2);
@@ -540,7 +540,7 @@ TEST_F(Export, PerfettoTiesCollectivesOfAllRanks) {
 
 // --- Chrome JSON ---
 
-// The rows of a table, with names in the place of numbers that a file numbers anew.
+// The rows of a table, with names instead of numbers that a file assigns anew.
 std::vector<std::string> rows_of(const fs::path& trace, const std::string& sql) {
   Result<schema::Database> database =
       schema::Database::open(trace, schema::Database::Mode::kReadOnly);
@@ -589,7 +589,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-// What PyTorch's profiler leaves of a step with a collective, waits and memory.
+// PyTorch's profiler's output for a step with a collective, waits and memory.
 const char* const kKineto = R"json({"schemaVersion": 1,
 "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 85000000000,
   "computeMajor": 9, "computeMinor": 0}],
@@ -677,7 +677,7 @@ TEST_F(Export, ChromeJsonIsWhatItsReadersLookFor) {
   const std::string text = read_all(files_in(out)[0]);
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   ASSERT_TRUE(json.is_object());
-  // HTA takes the rank from the first line that matches.
+  // HTA takes the rank from the first matching line.
   EXPECT_NE(text.find("\"rank\": 0"), std::string::npos);
   EXPECT_LT(text.find("\"rank\": 0"), text.find("\"traceEvents\""));
   std::map<std::string, nlohmann::json> events;
@@ -735,7 +735,7 @@ TEST_F(Export, CsvHasEveryRowOfEveryTable) {
   EXPECT_THAT(numbers, HasSubstr(",name_id,category,"));
   EXPECT_EQ(std::ranges::count(numbers, '\n'), 1 + 14);
   EXPECT_TRUE(fs::exists(raw / "string.csv"));
-  EXPECT_THAT(read_all(raw / "string.csv"), HasSubstr("\n1,0,\"\"\n"));  // NULL is bare
+  EXPECT_THAT(read_all(raw / "string.csv"), HasSubstr("\n1,0,\"\"\n"));  // NULL is unquoted
   EXPECT_THAT(read_all(out / "communicator_member.csv"), StartsWith("trace_rank,communicator"));
 }
 
@@ -790,7 +790,7 @@ TEST_F(Export, FoldedStacksHaveEachTimeOnce) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("rank 0;main 70;")) main += std::stoll(line.substr(line.rfind(' ')));
   }
-  EXPECT_EQ(main, 900'000);  // the length of the step, which is around all
+  EXPECT_EQ(main, 900'000);  // the duration of the step, which encloses all
 }
 
 // --- files ---

@@ -86,7 +86,7 @@ class StackWalk {
                        add_track(fmt::format("GPU {} stream {}", row.device_id, row.cuda_stream)));
     }
     read = reader_.for_each<schema::GpuActivityRow>([&](const schema::GpuActivityRow& row) {
-      if (row.kind == schema::GpuActivityKind::kSync) return;  // a wait, no work
+      if (row.kind == schema::GpuActivityKind::kSync) return;  // a wait, not work
       const auto track = track_of.find(row.stream_id);
       if (track == track_of.end()) return job_.left_out("GPU rows of unknown streams");
       add(track->second, row.start_ns, row.duration_ns, row.name_id);
@@ -234,7 +234,7 @@ void FoldedExport::open(const std::string& name, int64_t at_ns) {
   since_ns_ = at_ns;
   lengths_.push_back(stack_.size());
   stack_ += ';';
-  // What separates frames and lines is a space in a name.
+  // Separators of frames and lines become spaces in names.
   for (const char c : name) stack_ += c == ';' || static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
 }
 

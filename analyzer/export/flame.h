@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of ranges and what ran on devices, for flame graphs.
+// Stacks of ranges and device activities, for flame graphs.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace dprof::analyzer {
 
-// Visits what nests on each thread and stream of one rank. A slice that crosses the one around it
-// ends with that, and is counted.
+// Visits the nested slices on each thread and stream of one rank. A slice that extends beyond its
+// enclosing slice is cut at that slice's end, and counted.
 //
 // begin_track(name); open(name, at_ns) and close(at_ns) in order of time; end_track().
 class FlameVisitor {
@@ -25,12 +25,12 @@ class FlameVisitor {
 };
 Status visit_stacks(const RankSource& source, FlameVisitor& visitor, ExportJob& job);
 
-// https://www.speedscope.app: a profile for each thread and stream, all times kept.
+// https://www.speedscope.app: one profile per thread and stream, with all times.
 class SpeedscopeExport final : private FlameVisitor {
  public:
   SpeedscopeExport(OutFile& out, const std::string& run);
   Status rank(const RankSource& source, ExportJob& job);
-  void finish();  // the names, which come last
+  void finish();  // writes the names, which come last
 
  private:
   void begin_track(const std::string& name) override;
@@ -46,7 +46,7 @@ class SpeedscopeExport final : private FlameVisitor {
   bool is_first_profile_ = true;
   std::map<std::string, size_t, std::less<>> frames_;
   std::vector<const std::string*> names_;  // by number
-  // Of the profile that is being written.
+  // Of the profile being written.
   std::string track_;
   bool has_events_ = false;
   int64_t first_ns_ = 0;
@@ -54,7 +54,7 @@ class SpeedscopeExport final : private FlameVisitor {
   std::vector<size_t> open_;
 };
 
-// "rank 0;main 17;forward;aten::mm 1200": time in ns that a stack was the innermost one.
+// "rank 0;main 17;forward;aten::mm 1200": the self time of a stack, in ns.
 class FoldedExport final : private FlameVisitor {
  public:
   Status rank(const RankSource& source, ExportJob& job);
@@ -69,7 +69,7 @@ class FoldedExport final : private FlameVisitor {
   std::string rank_;
   std::map<std::string, int64_t, std::less<>> self_ns_;  // by stack
   std::string stack_;
-  std::vector<size_t> lengths_;  // of stack_ without each open frame
+  std::vector<size_t> lengths_;  // length of stack_ before each open frame
   int64_t since_ns_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as it is appended to a string, quickly.
+// Appends JSON to a string, quickly.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace dprof::analyzer {
 
-// In quotes, escaped; what is no UTF-8 becomes U+FFFD.
+// Quoted and escaped; invalid UTF-8 becomes U+FFFD.
 void append_json_text(std::string& json, std::string_view text);
 void append_number(std::string& text, int64_t number);
-// Microseconds: "-1.005" of -1005, with at least `decimals` of them and as many as it takes.
+// Microseconds: -1005 gives "-1.005", with at least `decimals` decimals and more if needed.
 void append_microseconds(std::string& text, int64_t ns, int decimals);
 
 }  // namespace dprof::analyzer

@@ -40,7 +40,7 @@ struct OutFile::Impl {
     if (!failure && std::fwrite(bytes, 1, count, file) != count) fail_with("cannot be written");
   }
 
-  // Hands what is held to the file, through the packer where there is one.
+  // Writes the buffer to the file, compressed if requested.
   void flush(bool last) {
     if (!packs) {
       put(held.data(), held.size());

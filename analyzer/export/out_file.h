@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file for another tool: written beside its name and renamed at the end, so that no half of one
-// is left; packed with gzip where its name ends in ".gz". "-" is the standard output.
+// An output file, written under a temporary name and renamed at the end, so that no partial file
+// remains; compressed with gzip if its name ends in ".gz". "-" is the standard output.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace dprof::analyzer {
 
-// Errors     the first failure is kept: write() does nothing from then on, finish() returns it.
-// Cost       memory: 1 MiB. Packing at zlib's quickest level: two thirds of the effect of its
-//            default at a fifth of the time.
+// Errors     the first failure is kept: after it write() does nothing and finish() returns it.
+// Cost       memory: 1 MiB. zlib's fastest compression level: two thirds of the effect of its
+//            default in a fifth of the time.
 class OutFile {
  public:
   static Result<OutFile> create(const std::filesystem::path& path);
   OutFile(OutFile&&) noexcept;
   OutFile& operator=(OutFile&&) noexcept;
-  ~OutFile();  // without finish(): nothing is left
+  ~OutFile();  // without finish(): removes the file
 
   void write(std::string_view bytes);
-  // Whether all that was written so far could be.
+  // The result of all writes so far.
   [[nodiscard]] Status status() const;
   Status finish();
 

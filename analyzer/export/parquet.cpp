@@ -29,7 +29,7 @@ std::string python() {
   return named != nullptr && *named != '\0' ? named : "python3";
 }
 
-// The script in a process of its own, which ends with this object.
+// The script in its own process, which ends with this object.
 class PythonScript {
  public:
   static Result<PythonScript> start(std::vector<std::string> arguments) {
@@ -63,7 +63,7 @@ class PythonScript {
     }
   }
 
-  // Until it has ended; `line` gets what it says, "" now and then, and may end it with an error.
+  // Runs until it has ended; `line` gets its output, "" occasionally, and can stop it.
   Status follow(const std::function<Status(const std::string&)>& line) {
     std::string held;
     while (true) {
@@ -95,7 +95,7 @@ class PythonScript {
   int output_;
 };
 
-// "NAME:TYPE,TYPE…", as the script wants it.
+// "NAME:TYPE,TYPE…", as the script expects it.
 std::string columns_of(const schema::Table& table, bool raw) {
   std::string words = fmt::format("{}:integer", table.name);  // the rank
   for (const schema::Column& column : table.columns) {
@@ -130,7 +130,7 @@ Status make_parquet(const std::filesystem::path& folder, bool raw, ExportJob& jo
       job.file(folder / fmt::format("{}.parquet", line));
       ++done;
     } else if (!line.empty()) {
-      said = line;  // the last line of a traceback says what it was
+      said = line;  // the last line of a traceback is the message
     }
     return job.report_progress("Parquet",
                                static_cast<double>(done) / static_cast<double>(tables.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables as Parquet. Debian has no library that writes it for C++: Python's pyarrow makes it of
-// CSV, in a process of its own.
+// Tables as Parquet. Debian has no C++ library that writes it, so Python's pyarrow converts CSV, in
+// a separate process.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,13 @@
 
 namespace dprof::analyzer {
 
-// kUnsupported with what to install where no Python with pyarrow is found.
+// kUnsupported, with the package to install, if there is no Python with pyarrow.
 Status has_parquet();
 
-// TABLE.csv of each of the folder's tables becomes TABLE.parquet; they are the job's files then.
+// Converts each TABLE.csv in the folder to TABLE.parquet; these become the job's files.
 Status make_parquet(const std::filesystem::path& folder, bool raw, ExportJob& job);
 
-// parquet.py, which is a part of the program.
+// parquet.py, embedded in the program.
 [[nodiscard]] const char* parquet_script();
 
 }  // namespace dprof::analyzer

@@ -23,7 +23,7 @@ using schema::RangeCategory;
 constexpr size_t kMostDepth = 500;  // the reader's limit is 512
 constexpr size_t kMostLanes = 200;
 constexpr int64_t kOpenEndNs = std::numeric_limits<int64_t>::max();
-constexpr uint64_t kAboutRun = 1;  // uuid of the process that holds what is said of the run
+constexpr uint64_t kAboutRun = 1;  // uuid of the process for data about the run
 constexpr uint64_t kFindingsTrack = 2;
 constexpr int64_t kMostCorrelation = int64_t{1} << 40;
 constexpr uint64_t kFlowsBetweenRanks = uint64_t{1} << 63;
@@ -34,7 +34,7 @@ enum class ItemKind : uint8_t {
   kMark,
   kGpu,
   kCollective,
-  kCall,  // of a collective that nobody saw run
+  kCall,  // of a collective whose execution was not recorded
   kWait,
   kTransfer,
   kStep,
@@ -44,14 +44,14 @@ enum class ItemKind : uint8_t {
   kCounter,
 };
 
-// One slice, instant or value of a counter, on its way through the sorter.
+// A slice, instant or counter value, while it is sorted.
 struct Item {
   int64_t start = 0;
   int64_t end = 0;  // kOpenEndNs: never closed
   int64_t order = 0;
   int64_t row = -1;
   int64_t correlation = -1;
-  int64_t value = -1;  // bytes, sequence, step, count: as its kind has it
+  int64_t value = -1;  // bytes, sequence, step or count, depending on the kind
   int64_t graph = -1;
   int64_t graph_node = -1;
   int32_t name = 0;
@@ -64,7 +64,7 @@ struct Item {
   }
 };
 
-// Which track of a rank: what kind of thing, and which of them.
+// A track of a rank: kind and number.
 enum class Subject : uint8_t {
   kSteps,
   kThread,
@@ -83,10 +83,10 @@ struct TrackKey {
   auto operator<=>(const TrackKey&) const = default;
 };
 
-// Slices that nest, on a track of their own.
+// Nested slices on their own track.
 struct Lane {
   uint64_t uuid = 0;
-  std::vector<int64_t> open;  // ends of the slices that are open, the innermost last
+  std::vector<int64_t> open;  // ends of the open slices, innermost last
 };
 
 struct Track {
@@ -96,12 +96,12 @@ struct Track {
   std::vector<Lane> lanes;  // the first is the track itself
 };
 
-// A rank's part of something that several ranks did together.
+// A rank's part of an operation of several ranks.
 struct Part {
   int64_t row = 0;
   const CollectiveMember* member = nullptr;
   const MatchedCollective* collective = nullptr;  // nullptr: a message
-  uint64_t flow = 0;                              // 0: nobody else's part is written
+  uint64_t flow = 0;                              // 0: no other rank's part is written
 };
 
 std::string stream_name(const schema::TraceReader& reader, const schema::StreamRow& row) {
@@ -275,7 +275,7 @@ class RankTracks {
     return read.ok() ? failed_ : read;
   }
 
-  // Waiting for the last rank, and what was transfer.
+  // Splits it into waiting for the last rank and transfer.
   void divide(const Item& whole) {
     const Part* part = part_of(whole.row);
     if (part == nullptr || !part->member->start || !part->member->end) return;
@@ -342,7 +342,7 @@ class RankTracks {
     return read.ok() ? failed_ : read;
   }
 
-  // States of the capture, each until the next one; what was lost.
+  // States of the capture, each until the next one; losses.
   Status read_recording() {
     const Result<std::vector<schema::CaptureRow>> captures = reader_.read_all<schema::CaptureRow>();
     if (!captures.ok()) return fail(captures.error());
@@ -419,13 +419,13 @@ class RankTracks {
     const std::string name =
         row == threads_.end() ? fmt::format("thread {}", id) : thread_name(reader_, row->second);
     tracks_.push_back({name, uuid_, PerfettoMerge::kNone, {{next_uuid(), {}}}});
-    // Numbers of threads are of one host; those written are of the file.
+    // Thread numbers are per host; those written are per file.
     const int64_t tid = (pid_ << 20) + static_cast<int64_t>(tracks_.size());
     packets_.thread(tracks_.back().lanes[0].uuid, pid_, tid, name);
     return known->second;
   }
 
-  // A group for what belongs together: a track without events.
+  // A group of related tracks: a track without events.
   uint64_t group(const std::string& name) {
     const auto [known, is_new] = groups_.try_emplace(name, 0);
     if (is_new) {
@@ -474,7 +474,7 @@ class RankTracks {
     }
   }
 
-  // The first lane in which the slice nests; nullptr: there are too many.
+  // The first lane in which the slice nests; nullptr: too many lanes.
   Lane* lane_for(Track& track, int64_t start, int64_t end) {
     for (Lane& lane : track.lanes) {
       close_until(lane, start);
@@ -592,7 +592,7 @@ class RankTracks {
     if (row.payload) note_payload(row.payload_kind, *row.payload);
   }
 
-  // Numbers as numbers; other payloads as their bytes.
+  // Numbers as numbers; other payloads as bytes.
   void note_payload(schema::PayloadKind kind, std::string_view bytes) {
     const auto as = [&](auto value) {
       if (bytes.size() < sizeof value) return false;
@@ -631,7 +631,7 @@ class RankTracks {
     }
     const uint64_t flow = launch_flow(item.correlation);
     if (flow == 0) return;
-    // One launch of a graph runs many kernels: the flow goes on from each to the next.
+    // One graph launch runs many kernels: the flow continues from each to the next.
     if (item.graph_node >= 0) return packets_.flow(flow);
     packets_.flow_ends(flow);
   }
@@ -668,7 +668,7 @@ class RankTracks {
     packets_.correlate(part->flow);
   }
 
-  // Who came last, and how well its times compare with these.
+  // The last arriver, and how well its times compare with these.
   void note_last_arriver(const Part& part) {
     const std::optional<int> last = part.collective->last_arriver;
     if (!last) return;
@@ -723,7 +723,7 @@ class RankTracks {
   std::vector<schema::CaptureRow> captures_;
   std::vector<schema::LossRow> losses_;
   KernelShapes shapes_;
-  NumberSet called_;  // correlations of calls, and of what ran on a device
+  NumberSet called_;  // correlations of calls and of device activities
   NumberSet ran_;
 };
 
@@ -735,7 +735,7 @@ struct PerfettoExport::Impl {
   Impl(const ExportFindings& findings, OutFile& out, ExportJob& its_job)
       : found(findings), packets(out), job(its_job) {}
 
-  // Which ranks' parts are written, and of which times.
+  // Chooses the ranks and times whose parts are written.
   void choose(std::span<const TraceFile> traces,
               const std::optional<std::pair<int64_t, int64_t>>& steps) {
     for (const TraceFile& trace : traces) {
@@ -823,7 +823,7 @@ struct PerfettoExport::Impl {
   const ExportFindings& found;
   PerfettoPackets packets;
   ExportJob& job;
-  std::map<int, Interval> windows;  // by rank: those that are written
+  std::map<int, Interval> windows;  // by rank: written ones
   std::map<int, std::vector<Part>> parts;
   size_t position = 0;
 };

@@ -14,14 +14,14 @@
 
 namespace dprof::analyzer {
 
-// head() once, then rank() for each, in the order of `traces`. A trace that cannot be read to its
-// end leaves its tracks empty.
+// Call head() once, then rank() for each, in the order of `traces`. Tracks of a trace that is
+// unreadable to its end stay empty.
 class PerfettoExport {
  public:
   PerfettoExport(const ExportFindings& found, OutFile& out, ExportJob& job);
   ~PerfettoExport();
 
-  // What stands beside the ranks, before any of them: clocks, findings.
+  // Data that belongs to no rank, written before them: clocks, findings.
   void head(std::span<const TraceFile> traces,
             const std::optional<std::pair<int64_t, int64_t>>& steps);
   Status rank(const RankSource& source);

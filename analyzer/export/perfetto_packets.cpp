@@ -6,7 +6,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Of perfetto/trace: the numbers of the fields that are written.
+// From perfetto/trace: the numbers of the written fields.
 namespace field {
 constexpr int kTracePacket = 1;
 
@@ -63,7 +63,7 @@ constexpr int kText = 2;
 }  // namespace field
 
 constexpr int kRealtime = 1;
-constexpr int kBoottime = 6;  // the clock of stamps that tell no other
+constexpr int kBoottime = 6;  // the default clock of timestamps
 constexpr int kExplicitOrder = 3;
 constexpr int kExplicitProcessOrder = 1;
 constexpr int kStateCleared = 1;

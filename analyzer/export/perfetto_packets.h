@@ -14,25 +14,25 @@
 
 namespace dprof::analyzer {
 
-// Times before this one cannot be written: stamps are unsigned, and time 0 of a run is here.
+// Earlier times cannot be written: timestamps are unsigned, and time 0 of a run is here.
 inline constexpr int64_t kPerfettoZeroNs = int64_t{1} << 40;
 
 enum class PerfettoEvent : uint8_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
-// How tracks of one name and one parent are shown: each by itself, or those of one key as one.
+// How tracks with equal names and parents are shown: separately, or those of equal keys merged.
 enum class PerfettoMerge : uint8_t { kNone = 2, kByKey = 3 };
 enum class PerfettoUnit : uint8_t { kNanoseconds = 1, kCount = 2, kBytes = 3 };
 
-// Names are written once in a sequence (of packets: one for each rank) and referred to by number.
-// An event is begun by event(), filled by what follows, and written by done().
+// Names are written once per sequence (of packets: one per rank) and referred to by number. Start
+// an event with event(), fill it with the calls below, and write it with done().
 //
-// Texts      any bytes: what is no UTF-8 becomes U+FFFD.
+// Texts      any bytes: invalid UTF-8 becomes U+FFFD.
 class PerfettoPackets {
  public:
   explicit PerfettoPackets(OutFile& out) : out_(out) {}
 
-  // What CLOCK_REALTIME said at time 0 of the run.
+  // CLOCK_REALTIME at time 0 of the run.
   void clock(int64_t realtime_at_zero_ns);
-  // Processes stand in the order that they tell, not in that of their numbers.
+  // Shows processes by their `order` instead of their numbers.
   void order_processes();
 
   void process(uint64_t uuid, int64_t pid, std::string_view name, int64_t order);
@@ -41,24 +41,24 @@ class PerfettoPackets {
              PerfettoMerge merge = PerfettoMerge::kNone, int64_t order = 0);
   void counter(uint64_t uuid, uint64_t parent, std::string_view name, PerfettoUnit unit);
 
-  // What follows knows no names of before. `id` > 0.
+  // Starts a sequence, in which no names are known yet. `id` > 0.
   void begin_sequence(uint32_t id, size_t names);
 
   void event(PerfettoEvent type, int64_t time_ns, uint64_t track);
   void category(std::string_view word);
-  void name(int64_t id, std::string_view text);  // id: of this text, below `names`
-  void name(std::string_view text);              // for one that hardly comes twice
+  void name(int64_t id, std::string_view text);  // id: number of this text, below `names`
+  void name(std::string_view text);              // for one that rarely repeats
   void note(std::string_view key, int64_t value);
   void note(std::string_view key, std::string_view value);
-  void flow(uint64_t id);       // goes on
+  void flow(uint64_t id);       // continues
   void flow_ends(uint64_t id);  // ends here
   void count(int64_t value);    // of kCounter
-  void correlate(uint64_t id);  // events of one number belong together
+  void correlate(uint64_t id);  // groups the events of one number
   void done();
   [[nodiscard]] Status status() const { return out_.status(); }
 
  private:
-  // Words of one kind, each with the number that stands for it.
+  // Words of one kind, with their numbers.
   struct Words {
     int field;  // of InternedData
     std::unordered_map<std::string, uint64_t> numbers;
@@ -70,9 +70,9 @@ class PerfettoPackets {
 
   OutFile& out_;
   ProtoWriter packet_;    // the one being written, within its Trace.packet
-  size_t packet_at_ = 0;  // where in packet_ its fields begin
+  size_t packet_at_ = 0;  // position of its fields in packet_
   size_t event_at_ = 0;
-  ProtoWriter interned_;  // what it defines
+  ProtoWriter interned_;  // the names it defines
   uint32_t sequence_ = 1;
   bool is_first_ = true;
   std::vector<bool> known_names_;

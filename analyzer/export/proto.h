@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocol Buffers' wire format, as far as it takes to write one: fields appended to a string.
+// Protocol Buffers' wire format, enough to write a message: fields appended to a string.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace dprof::analyzer {
 
-// A message within a message is begun, filled, and closed: its length stands before it, in one byte
-// that grows if it must.
+// A nested message is opened, filled, and closed. Its length precedes it, in one byte that is
+// extended if necessary.
 class ProtoWriter {
  public:
   void number(int field, uint64_t value) {
@@ -35,7 +35,7 @@ class ProtoWriter {
     bytes_ += value;
   }
 
-  // Returns what close() takes.
+  // Returns the argument for close().
   [[nodiscard]] size_t open(int field) {
     key(field, kBytes);
     bytes_ += '\0';

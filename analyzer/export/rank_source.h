@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's trace on its way out: its rows on the time axis of the run, those of the chosen steps.
+// One rank's trace for an export: its rows of the chosen steps, on the run's time axis.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace dprof::analyzer {
 
-// A damaged trace may hold any number: with this bound sums and differences of two stay in range.
+// A damaged trace can contain any number: this bound prevents overflow in sums of two.
 [[nodiscard]] constexpr int64_t within_reach(int64_t ns) {
   constexpr int64_t kMost = int64_t{1} << 61;
   return std::clamp(ns, -kMost, kMost);
@@ -26,10 +26,10 @@ namespace dprof::analyzer {
   return within_reach(within_reach(a) + within_reach(b));
 }
 
-// Invariant  times that it gives are within reach.
+// Invariant  returned times are within reach.
 class RankSource {
  public:
-  // `found`: nullptr where no analysis was made; then times stay as they are in the trace.
+  // `found`: nullptr without an analysis; then times stay in the trace's own time.
   static Result<RankSource> open(const TraceFile& trace, const RankAnalysis* found,
                                  const std::optional<std::pair<int64_t, int64_t>>& steps);
 
@@ -38,7 +38,7 @@ class RankSource {
   [[nodiscard]] const RankAnalysis* found() const { return found_; }
 
   [[nodiscard]] int64_t on_axis(int64_t time_ns) const;
-  // Whether a row of the trace touches the chosen steps; a moment has no length.
+  // Whether a row of the trace touches the chosen steps; a null duration means a single moment.
   [[nodiscard]] bool wants(int64_t start_ns, std::optional<int64_t> duration_ns) const;
   // On the trace's own clock; nullopt = all.
   [[nodiscard]] const std::optional<Interval>& window() const { return window_; }
@@ -55,7 +55,7 @@ class RankSource {
   std::optional<Interval> window_;
 };
 
-// Numbers, mostly dense: which of them are there. 40 bytes for 64 neighbours.
+// A set of mostly dense numbers. 40 bytes for 64 neighbours.
 class NumberSet {
  public:
   void add(int64_t number) { words_[number >> 6] |= bit(number); }
@@ -71,7 +71,7 @@ class NumberSet {
   std::unordered_map<int64_t, uint64_t> words_;
 };
 
-// Grid, block and registers of kernels: few shapes, each used often. 4 bytes a kernel.
+// Grid, block and registers of kernels: few shapes, each used often. 4 bytes per kernel.
 class KernelShapes {
  public:
   Status read(const schema::TraceReader& reader);
@@ -83,10 +83,10 @@ class KernelShapes {
   std::vector<schema::KernelShapeRow> shapes_;
 };
 
-// Where rows that are sorted may lie for a while.
+// Temporary folder for sorted rows.
 [[nodiscard]] std::filesystem::path spill_folder();
 
-// What goes on while an export runs: counts, and whether to go on.
+// The state of a running export: counts, and whether to continue.
 class ExportJob {
  public:
   ExportJob(const Progress& progress, ExportSummary& summary)
@@ -94,9 +94,9 @@ class ExportJob {
 
   // Share: of the traces.
   Status report_progress(std::string_view stage, double share);
-  // Fails once the export is no longer wanted.
+  // Fails once the export is cancelled.
   Status go_on() { return report_progress(stage_, share_); }
-  // Now and then asks whether it still is. Who does not look at is_stopped() ends with the rank.
+  // Occasionally checks for cancellation. Callers that ignore is_stopped() finish the rank first.
   void wrote(int64_t events = 1) {
     summary_.events += events;
     if ((++calls_ & 0x3FFF) == 0) (void)go_on();

@@ -38,7 +38,7 @@ std::string words_of_call(const StuckCall& call, const Matching& matching) {
 }
 
 // "was in `loader` within `step` for 61.2 s; its process was killed (signal:9)". `stands`: the
-// first call that it stands in, or none.
+// first call that it is in, if any.
 std::string last_words_of(const RankDigest& digest, const TraceFile& trace, const StuckCall* stands,
                           const Matching& matching) {
   std::vector<std::string> parts;
@@ -56,7 +56,7 @@ std::string last_words_of(const RankDigest& digest, const TraceFile& trace, cons
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// For how long nothing new was heard of it.
+// Time since its last sign of life.
 std::optional<int64_t> silence_of(const RankDigest& digest) {
   std::optional<int64_t> ago;
   const auto hear = [&](int64_t ns) { ago = std::min(ago.value_or(ns), ns); };
@@ -72,7 +72,7 @@ std::optional<int64_t> silence_of(const RankDigest& digest) {
 }
 
 constexpr int64_t kLongWaitSteps = 10;         // of the median step
-constexpr int64_t kLongWaitNs = kNsPerSecond;  // where steps are short or unknown
+constexpr int64_t kLongWaitNs = kNsPerSecond;  // if steps are short or unknown
 
 bool was_killed(const TraceFile& trace) {
   return trace.ended == "process_killed" || trace.ended == "recovered" ||
@@ -82,14 +82,14 @@ bool was_killed(const TraceFile& trace) {
 // Killed by the launcher because another rank had failed: a consequence, not a cause.
 bool was_terminated(const TraceFile& trace) { return trace.exit_status == "signal:15"; }
 
-// By writing to a peer that had closed it.
+// By writing to a peer that had closed the connection.
 bool died_of_closed_connection(const TraceFile& trace) { return trace.exit_status == "signal:13"; }
 
 bool has_failed(const TraceFile& trace) {
   return trace.exit_status.starts_with("exit:") && trace.exit_status != "exit:0";
 }
 
-// Written while it stood still: how long it had done so is not in it.
+// Written during the hang: its duration is not recorded.
 bool is_a_dump(const RankDigest& digest) {
   return std::ranges::any_of(digest.remarks,
                              [](const Diagnostic& d) { return d.code == "flight_recorder_dump"; });
@@ -150,7 +150,7 @@ class HangFinder {
     call_ = call;
   }
 
-  // --- the members do different things ---
+  // --- the members called different operations ---
 
   bool find_mismatch() {
     for (const StuckCall& call : graph_.calls) {
@@ -167,7 +167,7 @@ class HangFinder {
     return false;
   }
 
-  using Sides = std::vector<std::vector<size_t>>;  // members by what they do
+  using Sides = std::vector<std::vector<size_t>>;  // members by what they called
 
   [[nodiscard]] const CollectiveRecord& record_of(const Member& member) const {
     return in_.digests[member.digest].collectives[member.record];
@@ -190,7 +190,7 @@ class HangFinder {
     return found;
   }
 
-  // All but the majority; without one all of them.
+  // All but the majority; all if there is none.
   [[nodiscard]] std::vector<int> minority(const Instance& instance) const {
     const Sides found = sides(instance);
     if (found.size() < 2) return {};
@@ -217,8 +217,8 @@ class HangFinder {
 
   // --- a process is gone ---
 
-  // Killed ranks that others wait for. Those that the launcher or a user killed afterwards are
-  // none: of several killed ones only what ended before everybody else counts.
+  // Killed ranks that others wait for. Ranks that the launcher or a user killed afterwards are
+  // excluded: of several killed ones only those that ended before all others count.
   bool find_dead() {
     std::vector<size_t> involved = blocked_;
     involved.insert(involved.end(), single_.begin(), single_.end());
@@ -241,7 +241,7 @@ class HangFinder {
         blocked_, [&](size_t d) { return has_failed(in_.traces[d]) && !is_ours(d); });
     if (!dead.empty() && (only_these && !failed_too ? true : others_went_on(dead, involved)))
       return decide_dead(dead);
-    // Killed within the collective: the others stay in it for ever.
+    // Killed within the collective: the others never leave it.
     if (dead.empty() && killed.size() == 1 && involved.size() > 1 && single_.empty())
       return decide_dead(killed);
     return find_without_trace();
@@ -249,8 +249,8 @@ class HangFinder {
 
   [[nodiscard]] bool is_ours(size_t d) const { return was_ended_for_hanging(in_.digests[d]); }
 
-  // By their processes' ends, and not by their last events: a rank that hung had its last event
-  // long before the launcher killed it.
+  // By their processes' ends, not their last events: a hung rank had its last event long before the
+  // launcher killed it.
   [[nodiscard]] bool others_went_on(const std::vector<size_t>& dead,
                                     const std::vector<size_t>& involved) const {
     if (!in_.aligned) return false;
@@ -263,7 +263,7 @@ class HangFinder {
 
   bool decide_dead(const std::vector<size_t>& dead) {
     std::vector<size_t> culprits = dead;
-    // Who stands still besides can only be distinguished from an ordinary end by how long it took.
+    // Another rank that stands still differs from an ordinary end only by the length of its wait.
     if (waited_long()) {
       for (const size_t d : single_) {
         if (std::ranges::count(culprits, d) == 0) culprits.push_back(d);
@@ -298,7 +298,7 @@ class HangFinder {
     if (!waited_long()) return false;
     for (const std::vector<size_t>& sink : graph_.sinks) {
       if (sink.size() < 2) continue;
-      std::map<size_t, std::vector<size_t>> by_call;  // who stands where
+      std::map<size_t, std::vector<size_t>> by_call;  // which members are in which call
       for (const size_t d : sink) by_call[graph_.stands[d].front()].push_back(d);
       const auto largest = std::ranges::max_element(
           by_call, {}, [](const auto& entry) { return entry.second.size(); });
@@ -328,7 +328,7 @@ class HangFinder {
     return std::ranges::adjacent_find(groups, std::ranges::not_equal_to()) == groups.end();
   }
 
-  // Both orders: where some stand, others have not come.
+  // The different orders: where some are, others have not arrived.
   [[nodiscard]] std::string orders_of(const std::map<size_t, std::vector<size_t>>& by_call) const {
     constexpr size_t kNamed = 6;
     std::vector<std::string> words;
@@ -350,7 +350,7 @@ class HangFinder {
   bool find_waiting() {
     if (!waited_long()) return false;
     if (single_.empty()) {
-      // Where others are through and wait for nobody, only a trace ended there.
+      // If other ranks have finished it and wait for none, only a trace ended there.
       const auto found =
           std::ranges::find_if(graph_.calls, [](const StuckCall& one) { return one.done.empty(); });
       if (found == graph_.calls.end()) return false;
@@ -364,8 +364,8 @@ class HangFinder {
     }
     const StuckCall* call = call_that_waits_for(single_);
     const std::vector<int> culprits = ranks_of(single_);
-    std::vector<size_t> absent;  // from the call
-    std::vector<size_t> still;   // that stand in something themselves, or are elsewhere
+    std::vector<size_t> absent;  // not in the call
+    std::vector<size_t> still;   // stuck in a call themselves, or elsewhere
     for (const size_t d : single_) {
       const bool is_absent = std::ranges::count(call->not_called, d) != 0;
       if (is_absent) absent.push_back(d);
@@ -380,7 +380,7 @@ class HangFinder {
     return true;
   }
 
-  // What holds ranks up that do not just not call the collective in question.
+  // Why these ranks are held up, beyond not having called the collective.
   [[nodiscard]] std::string stuck_words(const std::vector<size_t>& digests) const {
     std::vector<std::string> words;
     for (const size_t d : digests) {
@@ -400,8 +400,8 @@ class HangFinder {
     return fmt::format("{}", fmt::join(words, " and "));
   }
 
-  // "ranks 1, 3 wait in all_reduce #7 of pg (and in turn ranks 0, 2)": those that stand in the
-  // call, and those that wait for them.
+  // "ranks 1, 3 wait in all_reduce #7 of pg (and in turn ranks 0, 2)": the ranks in the call, and
+  // those that wait for them.
   [[nodiscard]] std::string waiting_words(const StuckCall& call,
                                           const std::vector<size_t>& culprits) const {
     std::vector<int> inside;
@@ -421,8 +421,8 @@ class HangFinder {
     return words;
   }
 
-  // The call that best shows it: where a culprit is missing; else where it is in the way; else
-  // where it stands itself.
+  // The most telling call: one that a culprit has not called; else one where a culprit is queued;
+  // else one that it is in.
   [[nodiscard]] const StuckCall* call_that_waits_for(const std::vector<size_t>& culprits) const {
     const auto has = [&](const std::vector<size_t>& members) {
       return std::ranges::any_of(members,
@@ -433,7 +433,7 @@ class HangFinder {
     size_t best_place = SIZE_MAX;
     for (const StuckCall& call : graph_.calls) {
       int rank = has(call.not_called) ? 3 : has(call.queued) ? 2 : has(call.inside) ? 1 : 0;
-      if (rank > 0 && call.instance) rank += 3;  // a collective tells more than a message
+      if (rank > 0 && call.instance) rank += 3;  // a collective shows more than a message
       const size_t place = call.instance ? *call.instance : SIZE_MAX - 1;
       if (best == nullptr || std::pair(-rank, place) < std::pair(-best_rank, best_place)) {
         best = &call;
@@ -499,7 +499,7 @@ class HangFinder {
     hang_.ranks.push_back(std::move(hung));
   }
 
-  // Towards the call that the hang is told by, if the rank is a member; else towards its own.
+  // In the hang's reported call, if the rank is a member; else in its own.
   [[nodiscard]] MemberState state_towards_call(int rank, const StuckCall* own) const {
     for (const StuckCall* call : {call_, own}) {
       if (call == nullptr) continue;
@@ -518,13 +518,13 @@ class HangFinder {
   const HangInput& in_;
   CollectiveProgress progress_;
   WaitGraph graph_;
-  std::vector<size_t> blocked_;  // digests that stand in something
-  std::vector<size_t> single_;   // culprits that are not part of a circle
+  std::vector<size_t> blocked_;  // digests that are stuck in a call
+  std::vector<size_t> single_;   // culprits outside of any circle
   Hang hang_;
   const StuckCall* call_ = nullptr;
   int64_t longest_wait_ns_ = 0;
   bool dumped_ = false;
-  bool failed_ = false;  // somebody's collective ended with an error
+  bool failed_ = false;  // a collective ended with an error on some rank
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the ranks that a collective which never completed was waiting for (docs/analysis/hangs.md).
+// Finds the ranks that an unfinished collective was waiting for (docs/analysis/hangs.md).
 #pragma once
 
 #include <optional>
@@ -18,11 +18,11 @@ struct HangInput {
   std::optional<int64_t> median_step_ns;
 };
 
-// From how long on a wait is a hang's: ten times the median step, and a second.
+// The least wait that counts as a hang: ten times the median step, and at least a second.
 [[nodiscard]] int64_t long_wait_ns(std::optional<int64_t> median_step_ns);
 
-// nullopt = every collective that began was completed, or it was only cut off by an ordinary end:
-// ranks that all ended at about the same time, in the middle of a step, did not hang.
+// nullopt = every collective was completed, or was only cut off by an ordinary end: ranks that all
+// ended at about the same time, within a step, did not hang.
 std::optional<Hang> find_hang(const HangInput& input);
 
 }  // namespace dprof::analyzer

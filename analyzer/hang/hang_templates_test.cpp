@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of hangs with the exact set of ranks that cause them, and ends that are no hangs.
+// Kinds of hangs with the exact set of ranks that cause them, and ends that are not hangs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,14 +31,14 @@ struct Template {
   const char* name;
   const char* state;  // "" = no hang
   std::vector<int> culprits;
-  const char* reason;  // a part of it
+  const char* reason;  // part of it
   std::function<void(TestRun&)> happen;
 };
 void PrintTo(const Template& one, std::ostream* out) { *out << one.name; }
 
 const std::vector<int> kAll = {0, 1, 2, 3};
 
-// Every rank goes through some steps first, over NCCL's or Gloo's numbers.
+// Every rank first completes some steps, with NCCL's or Gloo's numbering.
 void begin(TestRun& run, size_t group) {
   for (int i = 0; i < 3; ++i) run.everybody(group, kAll, {});
 }
@@ -143,7 +143,7 @@ const Template kTemplates[] = {
        stuck(run, world, {3}, {.function = Function::kBroadcast, .root = 0});
        run.stand_still(kLong);
      }},
-    // NCCL counts by function: the two do not even meet under one number.
+    // NCCL counts by function: the two calls do not even share a number.
     {"other_operation_over_nccl",
      "mismatch",
      {1},
@@ -212,7 +212,7 @@ const Template kTemplates[] = {
        run.message(1, world, true, 2, false);
        run.stand_still(kLong);
      }},
-    // Rank 2 holds rank 1 up in a pair, and rank 1 therefore the whole world: a victim.
+    // Rank 2 holds rank 1 up in a pair, and so rank 1 holds up the whole world: a victim.
     {"victim_is_not_the_culprit",
      "waiting",
      {2},
@@ -251,7 +251,7 @@ const Template kTemplates[] = {
        stuck(run, world, {1, 2, 3});
        run.stand_still(kLong);
      }},
-    // Called, and not begun while the others have: behind other work of its own GPU.
+    // Called, but not begun although the others have: behind other work of its own GPU.
     {"queued_behind_its_own_work",
      "waiting",
      {3},
@@ -329,7 +329,7 @@ const Template kTemplates[] = {
        run.digests[1].collectives.erase(run.digests[1].collectives.begin() + 1);
        run.stand_still(kLong);
      }},
-    // The recorder of rank 2 stopped while it was in a collective; the others went on for long.
+    // The recorder of rank 2 stopped during a collective; the others continued for long.
     {"only_a_trace_ended",
      "",
      {},
@@ -376,7 +376,7 @@ TEST_P(HangTemplateTest, NamesExactlyTheCulprits) {
   EXPECT_EQ(hang->state, GetParam().state) << hang->reason;
   EXPECT_EQ(hang->culprits, GetParam().culprits) << hang->reason;
   EXPECT_THAT(hang->reason, HasSubstr(GetParam().reason));
-  // Every culprit is told of, and first.
+  // Every culprit is reported, before the other ranks.
   ASSERT_GE(hang->ranks.size(), hang->culprits.size());
   for (size_t i = 0; i < hang->culprits.size(); ++i) {
     EXPECT_EQ(hang->ranks[i].rank, hang->culprits[i]);
@@ -426,8 +426,8 @@ TEST(HangWordsTest, SayWhereTheRanksStood) {
   EXPECT_THAT(hang->ranks[3].last, HasSubstr("; was in gloo::wait (libtorch_cpu.so)"));
 }
 
-// The signal was the recorder's own (`--on-hang kill`), after less time than a hang must have taken
-// otherwise.
+// The signal was the recorder's own (`--on-hang kill`), after less time than a hang otherwise
+// needs.
 TEST(HangWordsTest, WhomTheRecorderEndedWasAlive) {
   TestRun run(4);
   const size_t world = run.group(kAll);
@@ -456,8 +456,7 @@ TEST(HangWordsTest, LoaderIsSaidFirst) {
   EXPECT_THAT(hang_of(run)->ranks[0].last, HasSubstr("waiting for a batch for 40.0 s"));
 }
 
-// Without a common clock nobody can say who ended first; the one that is missing still can be
-// named.
+// Without a common clock the first to end is unknown; a missing rank can still be named.
 TEST(HangClockTest, UnalignedClocksChangeNothingForAMissingRank) {
   TestRun run(4);
   const size_t world = run.group(kAll);

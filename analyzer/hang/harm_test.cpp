@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated runs with records that are lost, cut off, turned round or of the wrong size: each
-// collective in its right state.
+// Generated runs with records that are lost, truncated, reordered or of the wrong size: each
+// collective still gets its correct state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,12 +54,12 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
     truth_.assign(static_cast<size_t>(count_), MatchState::kMatched);
   }
 
-  // Which call it is, before any record is taken away.
+  // Numbers the calls before any record is removed.
   std::vector<CollectiveRecord>& records(int rank) {
     return run_->digests[static_cast<size_t>(rank)].collectives;
   }
 
-  // One record in a hundred, anywhere but at the ends, where it could not be told from a cut.
+  // One record in a hundred, except near the ends, where it would be indistinguishable from a cut.
   void drop(std::mt19937& random) {
     for (int r = 0; r < kRanks; ++r) {
       std::vector<CollectiveRecord> kept;
@@ -76,7 +76,7 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
     }
   }
 
-  // All but the first rank's: what no rank has a record of cannot be found.
+  // All but the first rank's: a call without any record cannot be found.
   void truncate(std::mt19937& random) {
     for (int r = 1; r < kRanks; ++r) {
       std::vector<CollectiveRecord>& all_of_rank = records(r);
@@ -89,7 +89,7 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
     }
   }
 
-  // One rank calls two neighbours the other way round: their numbers stay where they are.
+  // One rank calls two neighbours in reverse order: their numbers do not move.
   void swap(std::mt19937& random) {
     const int rank = static_cast<int>(random() % kRanks);
     std::vector<CollectiveRecord>& of_rank = records(rank);

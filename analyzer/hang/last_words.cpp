@@ -44,7 +44,7 @@ std::string activity_words(const LastActivity& last) {
     std::string words = fmt::format("has been in `{}`", last.open[0].name);
     for (size_t i = 1; i < std::min(kNamedRanges, last.open.size()); ++i)
       words += fmt::format(" within `{}`", last.open[i].name);
-    // An imported range may have no time but its begin.
+    // An imported range can have a begin only.
     if (last.open[0].begun_ago_ns <= 0) return words;
     return words + fmt::format(" for {}", duration(last.open[0].begun_ago_ns));
   }

@@ -118,13 +118,13 @@ MemberState CollectiveProgress::state_of(const Instance& instance, int rank) con
   if (!digest) return MemberState::kNoData;
   if (const Member* member = member_of(instance, *digest)) {
     const MemberState state = state_of_record(*digest, member->record);
-    // Others have begun, as was recorded; this one has not: it waits for other work of its own.
+    // Others are recorded as begun, but not this one: it waits for other work of its own.
     const bool begun_elsewhere = state == MemberState::kRunning &&
                                  !digests_[*digest].collectives[member->record].start &&
                                  begun_[matching_.instance_of[*digest][member->record]];
     return begun_elsewhere ? MemberState::kQueued : state;
   }
-  // It passed it: its record was lost. A rank may know the communicator under several entries.
+  // It passed it: its record was lost. A rank can have several entries for a communicator.
   for (size_t c = 0; c < reached_[*digest].size(); ++c) {
     if (matching_.group_of[*digest][c] == instance.group &&
         has_passed(reached_[*digest][c], instance))
@@ -133,8 +133,8 @@ MemberState CollectiveProgress::state_of(const Instance& instance, int rank) con
   return MemberState::kNotCalled;
 }
 
-// Where each function is counted by itself, the order between functions is known only from what
-// other ranks called: a later call of another function shows nothing until it is finished.
+// If each function is counted separately, the order between functions is known only from other
+// ranks' calls: a later call of another function proves nothing until it is finished.
 bool CollectiveProgress::has_passed(const Reached& reached, const Instance& instance) const {
   if (!matching_.groups[instance.group].by_function) return reached.called > instance.position;
   return reached.done > instance.position ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict on a hang: its kind, and for whom the ranks waited.
+// The verdict on a hang: its kind, and which ranks the others waited for.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace dprof::analyzer {
 
-// What a rank was at when everything stood still.
+// A rank's state when everything stood still.
 struct HungRank {
   int rank = 0;
-  std::string state;  // not_called, queued, running, done, no_data
-  std::string last;   // the last thing that it is known to have done, in words; "" = unknown
-  std::optional<int64_t> since_ns;  // for how long nothing more was heard of it
-  std::vector<StackFrame> stack;    // of its first thread, where it was taken
+  std::string state;                // not_called, queued, running, done, no_data
+  std::string last;                 // its last known activity, in words; "" = unknown
+  std::optional<int64_t> since_ns;  // since its last sign of life
+  std::vector<StackFrame> stack;    // of its first thread, if it was taken
   DPROF_FIELDS(rank, state, last, since_ns, stack);
 };
 
@@ -30,7 +30,7 @@ struct Hang {
   std::string communicator;
   schema::Function function{};
   std::optional<int64_t> sequence;
-  std::string reason;           // one sentence: how it was decided
+  std::string reason;           // how it was decided, in one sentence
   std::vector<HungRank> ranks;  // culprits first
 };
 

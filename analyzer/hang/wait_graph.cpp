@@ -136,8 +136,8 @@ class GraphBuilder {
     if (state == MemberState::kDone) call.done.push_back(*digest);
   }
 
-  // Others, and not fewer, have finished it, so all had come: what a rank is still in there is its
-  // own matter.
+  // At least as many others have finished it, so all had arrived: the rank is in it for a reason of
+  // its own.
   [[nodiscard]] bool is_left_alone(size_t digest) const {
     return std::ranges::any_of(graph_.stands[digest], [&](size_t c) {
       const StuckCall& call = graph_.calls[c];
@@ -160,7 +160,7 @@ class GraphBuilder {
         }
       }
       for (const size_t d : call.inside) {
-        // Who has called it and does not get to it waits for what is before it, not for others.
+        // A rank whose call is queued waits for earlier work, not for other ranks.
         if (std::ranges::count(call.queued, d) != 0) continue;
         edges[d].push_back(static_cast<uint32_t>(ranks + c));
       }
@@ -171,8 +171,7 @@ class GraphBuilder {
     std::vector<std::vector<size_t>> members(components.count());
     for (uint32_t node = 0; node < edges.size(); ++node) {
       for (const uint32_t to : edges[node]) {
-        // A call that waits for nobody does not explain anything: its ranks are then themselves
-        // ends.
+        // A call that waits for no rank explains nothing: its ranks are then ends themselves.
         const bool is_end = to >= ranks && edges[to].empty();
         if (component[to] != component[node] && !is_end) waits[component[node]] = true;
       }
@@ -186,8 +185,8 @@ class GraphBuilder {
     std::ranges::sort(graph_.sinks);
   }
 
-  // Alone at the end of the graph: others wait for it, and it does not itself stand in a call that
-  // all have come to (that is the network's matter) unless the others are through.
+  // A single end of the graph: others wait for it, and it is not in a call that all have reached
+  // (that points to the network), unless the others have finished that call.
   [[nodiscard]] bool is_culprit(size_t digest, const std::vector<bool>& awaited) const {
     if (!awaited[digest]) return false;  // perhaps only its trace ended there
     if (is_left_alone(digest)) return true;

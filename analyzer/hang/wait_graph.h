@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of who waits for whom, over all communicators: a rank waits in the calls that it is in,
-// and a call waits for the members that have not reached it.
+// The graph of waits over all communicators: a rank waits in its unfinished calls, and a call waits
+// for the members that have not reached it.
 #pragma once
 
 #include <span>
@@ -11,27 +11,27 @@
 
 namespace dprof::analyzer {
 
-// One collective or message in which somebody stands.
+// One collective or message in which a rank is stuck.
 struct StuckCall {
   std::optional<size_t> instance;
   std::optional<size_t> message;
-  std::vector<size_t> inside;      // digests that stand in it
+  std::vector<size_t> inside;      // digests that are in it
   std::vector<size_t> not_called;  // digests
   std::vector<size_t> queued;      // digests
   std::vector<int> no_data;        // ranks without a trace
-  std::vector<size_t> done;        // digests that are through
+  std::vector<size_t> done;        // digests that have finished it
 };
 
 struct WaitGraph {
   std::vector<StuckCall> calls;             // by first call
-  std::vector<std::vector<size_t>> stands;  // [digest]: the calls it stands in
-  // What everything waits for in the end, each sorted by digest: ranks that others wait for (or
-  // that alone have not finished what the others have), and that wait for nobody. Several in one:
-  // they wait for each other in a circle.
+  std::vector<std::vector<size_t>> stands;  // [digest]: the calls it is in
+  // The ends of all waits, each sorted by digest: ranks that others wait for (or that alone have
+  // not finished what others have), and that wait for no other. Several in one: they wait for each
+  // other in a circle.
   std::vector<std::vector<size_t>> sinks;
 };
 
-// O(members of the collectives in which somebody stands).
+// O(members of the collectives with stuck ranks).
 [[nodiscard]] WaitGraph wait_graph_of(const CollectiveProgress& progress, const Matching& matching);
 
 }  // namespace dprof::analyzer

@@ -27,7 +27,7 @@ using schema::TraceWriter;
 
 constexpr std::string_view kAddable[] = {"memory_snapshot", "flight_recorder", "nccl_inspector"};
 
-// A folder that is gone with this.
+// A temporary folder, deleted with this object.
 class Workshop {
  public:
   explicit Workshop(const fs::path& run) : path_(run / fmt::format(".adding-{}", ::getpid())) {}
@@ -43,7 +43,7 @@ class Workshop {
   fs::path path_;
 };
 
-// "rank-00003.dprof", "rank-00003.1.dprof": a rank's latest trace is the one that counts.
+// "rank-00003.dprof", "rank-00003.1.dprof": only a rank's latest trace counts.
 std::map<int, fs::path> traces_by_rank(const fs::path& run) {
   std::map<int, std::pair<int, fs::path>> latest;
   std::error_code error;
@@ -71,14 +71,14 @@ std::string clock_text(int64_t realtime_ns) {
                      fmt::gmtime(static_cast<std::time_t>(realtime_ns / 1'000'000'000)));
 }
 
-// How a file's times become the trace's.
+// The conversion of a file's times to the trace's.
 struct Alignment {
   int64_t shift_ns = 0;
   std::string words;
 };
 
-// The most by which the wall clock and the trace's own came apart while it was recorded; nullopt =
-// nothing tells.
+// Largest drift between the wall clock and the trace's own clock during the recording; nullopt =
+// unknown.
 Result<std::optional<int64_t>> drift_of(const TraceReader& trace, int64_t origin_realtime_ns) {
   const std::optional<int64_t> origin = trace.meta_int("origin_monotonic_raw_ns");
   std::optional<int64_t> most;
@@ -101,7 +101,7 @@ class Adder {
   Adder(const TraceReader& from, const TraceReader& into, fs::path copy)
       : from_(from), into_(into), copy_(std::move(copy)) {}
 
-  // What was done, in words.
+  // Returns a description of what was done.
   Result<std::string> run() {
     format_ = from_.meta("imported_format").value_or("");
     file_ = from_.meta("imported_from").value_or("");
@@ -140,7 +140,7 @@ class Adder {
     return Done{};
   }
 
-  // The process that was recorded wrote the file too, so both have one wall clock.
+  // The recorded process also wrote the file, so both have the same wall clock.
   Status align() {
     const auto file = from_.meta_int("origin_realtime_ns");
     const auto own = into_.meta_int("origin_realtime_ns");
@@ -184,7 +184,7 @@ class Adder {
     return Done{};
   }
 
-  // A number that is free in a column of the copy.
+  // An unused number in a column of the copy.
   Result<int64_t> next(std::string_view table) {
     return writer_->query_int(fmt::format("SELECT coalesce(max(id) + 1, 0) FROM \"{}\"", table));
   }
@@ -197,7 +197,7 @@ class Adder {
     return id ? std::optional(text(*id)) : std::nullopt;
   }
 
-  // Copies a table, each row as `change` leaves it; where that says false, not.
+  // Copies a table, each row as modified by `change`; rows for which it returns false are left out.
   template <typename Row, typename Change>
   Status copy(Change change) {
     Status written = Done{};
@@ -250,7 +250,7 @@ class Adder {
     return Done{};
   }
 
-  // A group that was recorded, too: its collectives are there already.
+  // A group that was recorded as well: its collectives are already there.
   static bool same_group(const schema::CommunicatorRow& a, const schema::CommunicatorRow& b) {
     return a.hash == b.hash ||
            (a.backend == b.backend && (!a.size || !b.size || *a.size == *b.size));
@@ -291,7 +291,7 @@ class Adder {
               *time = moved(*time);
             for (std::optional<int64_t>* thread : {&row.thread_id, &row.enqueue_thread_id})
               if (*thread) **thread += thread_offset_;
-            row.stream_id.reset();  // of the file's own numbering
+            row.stream_id.reset();  // refers to the file's own numbering
             ++rows_;
             return true;
           })}) {
@@ -300,8 +300,8 @@ class Adder {
     return Done{};
   }
 
-  // Of a dump: where the program called what it did not finish. A snapshot's annotations were
-  // recorded.
+  // From a dump: where the program called the unfinished operations. A snapshot's annotations were
+  // recorded anyway.
   Status add_ranges() {
     if (rows_ == 0 && left_out_ > 0) return Done{};
     const Result<int64_t> first = next("host_range");
@@ -321,7 +321,7 @@ class Adder {
     });
   }
 
-  // These tables stand in order of time, over all that is in them.
+  // These tables are in order of time, over all of their rows.
   template <typename Row, typename Change>
   Status merge(std::string_view table, Change change) {
     auto rows = into_.read_all<Row>();
@@ -450,7 +450,7 @@ Result<ImportSummary> add_files(const std::vector<fs::path>& files, const fs::pa
       import_files(files, imported, {.overwrite = false, .ranks = options.ranks}, progress);
   if (!summary.ok()) return fail(summary.error());
   std::vector<std::pair<fs::path, fs::path>> changed;  // copy, trace
-  std::set<fs::path> made;                             // in the order of their ranks
+  std::set<fs::path> made;                             // in rank order
   for (const auto& entry : fs::directory_iterator(imported, error))
     if (entry.path().extension() == ".dprof") made.insert(entry.path());
   for (const fs::path& path : made) {
@@ -465,7 +465,7 @@ Result<ImportSummary> add_files(const std::vector<fs::path>& files, const fs::pa
                       from->meta("imported_from").value_or("a file"), rank, ranks_of(traces)),
           "--ranks assigns the files to ranks, in order");
     }
-    // A rank's second file goes to the copy that its first one has made.
+    // A rank's second file goes into the copy made for its first.
     const fs::path copy = workshop.path() / fmt::format("{:05}.dprof", changed.size());
     const auto last = std::ranges::find(changed.rbegin(), changed.rend(), known->second,
                                         [](const auto& one) { return one.second; });

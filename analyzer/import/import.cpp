@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The narrow ones first: a Chrome JSON file is any JSON.
+// The most specific first: a Chrome JSON file is any JSON.
 constexpr const Format* kFormats[] = {
     &memory_snapshot::kFormat, &flight_recorder::kFormat, &nccl_inspector::kFormat, &nsys::kFormat,
     &rocprofv3::kFormat,       &operation_table::kFormat, &kineto::kFormat};
@@ -30,7 +30,7 @@ constexpr char kKnown[] =
 
 struct Candidate {
   fs::path path;
-  bool named = true;  // given by name; else found in a folder, where other files may lie too
+  bool named = true;  // given by name; else found in a folder, which can contain other files
 };
 
 Result<std::vector<Candidate>> expand(const std::vector<fs::path>& files) {
@@ -63,16 +63,16 @@ const Format* format_of(std::string_view head) {
   return known == std::end(kFormats) ? nullptr : *known;
 }
 
-// What became of one file.
+// The result for one file.
 struct Outcome {
-  std::optional<FileResult> result;  // nullopt: it lay in a folder, and is something else
-  std::optional<Error> error;        // why it could not be read
-  bool fatal = false;                // the import as a whole cannot go on: cancelled, disk full
+  std::optional<FileResult> result;  // nullopt: found in a folder, but in no known format
+  std::optional<Error> error;        // why it was unreadable
+  bool fatal = false;                // the whole import must stop: cancelled, disk full
 };
 
 Status read_as(const Format* format, const fs::path& path, FileSink& sink) {
   if (format != nullptr) return format->read(path, sink);
-  // The only format that is known by its name: nobody but Nsight itself reads it.
+  // The only format known by its name: only Nsight itself reads it.
   const std::string extension = path.extension().string();
   if (extension == ".nsys-rep" || extension == ".qdrep") {
     return fail(
@@ -83,8 +83,8 @@ Status read_as(const Format* format, const fs::path& path, FileSink& sink) {
   return fail(Code::kNotATrace, fmt::format("{}: unknown format", path.string()), kKnown);
 }
 
-// Hands out files to threads, a few at a time, and takes what became of them in the order in which
-// they were given.
+// Distributes files over threads, a few at a time, and collects the results in the order of the
+// files.
 class Import {
  public:
   Import(const std::vector<Candidate>& candidates, const RunSink& sink,
@@ -153,7 +153,7 @@ class Import {
   std::vector<Outcome> outcomes_;  // each written by the thread that reads its file
 };
 
-// The others were told to stop for it.
+// The error because of which the others were stopped.
 const Error* fatal_of(const std::vector<Outcome>& outcomes) {
   const Error* fatal = nullptr;
   for (const Outcome& outcome : outcomes) {

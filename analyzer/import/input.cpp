@@ -33,7 +33,7 @@ bool is_gzip(std::string_view head) {
   return head.size() >= 2 && head[0] == '\x1f' && head[1] == '\x8b';
 }
 
-// Reads a file block by block, unpacking it if it is gzip (several members too).
+// Reads a file block by block, decompressing gzip (also with several members).
 class Source {
  public:
   static Result<std::unique_ptr<Source>> open(const fs::path& path) {
@@ -65,7 +65,7 @@ class Source {
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
-  // Fills `to` as far as the file goes; 0 = its end, or failure().
+  // Fills `to` as far as possible; 0 = end of file, or failure().
   size_t read(char* to, size_t bytes) { return gzip_ ? unpack(to, bytes) : copy(to, bytes); }
 
   [[nodiscard]] const std::string& failure() const { return failure_; }
@@ -130,7 +130,7 @@ class Source {
     return done;
   }
 
-  // Another member may follow; other bytes after the last one are padding.
+  // Another member can follow; other bytes after the last one are padding.
   void next_member() {
     in_member_ = false;
     if (at_ == got_) refill();
@@ -152,13 +152,13 @@ class Source {
 };
 
 struct Block {
-  std::vector<char> bytes;  // kBlock, once it is needed: most files of a large run are small
+  std::vector<char> bytes;  // kBlock, allocated when needed: most files of a large run are small
   size_t used = 0;
 };
 
 }  // namespace
 
-// A ring of blocks between the unpacking thread and the reader.
+// A ring of blocks between the decompressing thread and the reader.
 struct Input::Impl {
   explicit Impl(std::unique_ptr<Source> from) : source(std::move(from)) {
     worker = std::thread([this] { fill(); });
@@ -225,13 +225,13 @@ struct Input::Impl {
   std::mutex mutex;
   std::condition_variable changed;
   std::array<Block, kBlocks> blocks;
-  size_t filled = 0;  // blocks ever
+  size_t filled = 0;  // total number of filled blocks
   size_t taken = 0;
-  bool holding = false;  // the reader looks at block `taken`
+  bool holding = false;  // the reader is using block `taken`
   bool ended = false;
   bool stopped = false;
   std::string failure;
-  std::string failure_met;  // the reader's: empty until it has come to the end
+  std::string failure_met;  // for the reader: empty until it reaches the end
   std::thread worker;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A foreign file as a stream of bytes, unpacked where it is gzip (known by its magic number, not by
-// its name).
+// A foreign file as a stream of bytes, decompressed if it is gzip (detected by its magic number,
+// not its name).
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace dprof::analyzer {
 
-// Unpacking runs in a thread of its own, a few blocks ahead of the reader.
+// Decompresses in its own thread, a few blocks ahead of the reader.
 //
 // Threading  one reader.
-// Cost       memory: 4 MiB whatever the file's size.
+// Cost       memory: 4 MiB regardless of the file's size.
 class Input {
  public:
   // kNotFound, kIo.
@@ -28,11 +28,11 @@ class Input {
   // The next bytes of the file, "" at its end; valid until the next call.
   std::string_view next();
 
-  // Set where the file cannot be read to its end (bad gzip data, input/output error, gzip cut off),
-  // once next() has returned "".
+  // Set after next() returned "" if the file could not be read to its end (bad gzip data,
+  // input/output error, truncated gzip).
   [[nodiscard]] const std::string& failure() const;
 
-  [[nodiscard]] double share() const;  // 0…1 of the file's bytes that were taken
+  [[nodiscard]] double share() const;  // 0…1: consumed share of the file's bytes
 
  private:
   struct Impl;
@@ -40,10 +40,10 @@ class Input {
   std::unique_ptr<Impl> impl_;
 };
 
-// All of a file, unpacked. kUnsupported: it is larger than `limit`; kDamaged: it is cut off.
+// The whole file, decompressed. kUnsupported: larger than `limit`; kDamaged: truncated.
 Result<std::string> read_whole(const std::filesystem::path& path, size_t limit);
 
-// The first bytes of a file, unpacked; at most `limit`.
+// The first bytes of a file, decompressed; at most `limit`.
 Result<std::string> read_head(const std::filesystem::path& path, size_t limit);
 
 }  // namespace dprof::analyzer

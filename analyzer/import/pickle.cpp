@@ -14,9 +14,9 @@ namespace {
 using Id = PlainData::Id;
 using Kind = PlainData::Kind;
 
-constexpr size_t kMostMarks = 1024;  // how deep containers are open at one time
+constexpr size_t kMostMarks = 1024;  // limit of nested open containers
 
-// A stack machine that knows only what plain containers need.
+// A stack machine with only the opcodes for plain containers.
 class PickleReader {
  public:
   explicit PickleReader(std::string_view bytes) : bytes_(bytes) {}
@@ -186,7 +186,7 @@ class PickleReader {
     return push(data_.add_text(*raw));
   }
 
-  // What lies above the last mark may be taken.
+  // Only items above the last mark can be taken.
   [[nodiscard]] size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   bool mark() {
     if (marks_.size() >= kMostMarks) return refuse("the pickle is nested too deeply");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kDeepest = 64;
 
-// nlohmann's events into PlainData.
+// Turns nlohmann's events into PlainData.
 class JsonReader : public nlohmann::json::json_sax_t {
  public:
   explicit JsonReader(PlainData& data) : data_(data) {}
@@ -85,8 +85,8 @@ class JsonReader : public nlohmann::json::json_sax_t {
 
   PlainData& data_;
   std::vector<PlainData::Id> open_;
-  std::unordered_map<std::string, PlainData::Id> key_ids_;  // each stands once
-  std::vector<PlainData::Id> keys_;                         // of each open dict the last key
+  std::unordered_map<std::string, PlainData::Id> key_ids_;  // each is stored once
+  std::vector<PlainData::Id> keys_;                         // the last key of each open dict
   std::string what_;
 };
 
@@ -117,7 +117,7 @@ PlainData::Kind PlainData::kind(Id id) const {
   return id < nodes_.size() ? nodes_[id].kind : Kind::kNone;
 }
 
-// The last one of a key counts.
+// The last entry of a key counts.
 PlainData::Id PlainData::find(Id dict, std::string_view key) const {
   if (kind(dict) != Kind::kDict) return kNothing;
   const std::vector<Id>& entries = items(dict);

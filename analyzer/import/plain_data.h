@@ -12,8 +12,8 @@
 
 namespace dprof::analyzer {
 
-// A tree or, as a pickle can say, a graph: one node may stand in several places, even in itself. So
-// nobody walks it to its ends; who reads it asks for what it knows.
+// A tree or, since pickle allows it, a graph: a node can occur several times, even in itself. So it
+// must not be traversed completely; readers ask for the keys they know.
 //
 // Memory  16 bytes per node; 32 more and the text of a text, 24 more and 4 per item of a container.
 class PlainData {
@@ -29,23 +29,23 @@ class PlainData {
   Id add_real(double value);
   Id add_text(std::string_view text);
   void append(Id list, Id item) { items(list).push_back(item); }
-  void set(Id dict, Id key, Id value);  // a dict's items are its keys and values in turns
+  void set(Id dict, Id key, Id value);  // a dict's items alternate keys and values
   void set_root(Id root) { root_ = root; }
 
-  // --- reading; of kNothing comes nothing ---
+  // --- reading; kNothing gives nothing ---
   [[nodiscard]] Id root() const { return root_; }
   [[nodiscard]] Kind kind(Id id) const;
   [[nodiscard]] Id find(Id dict, std::string_view key) const;  // O(entries)
   [[nodiscard]] size_t size(Id list_or_dict) const;
   [[nodiscard]] Id item(Id list, size_t index) const;
   [[nodiscard]] std::pair<Id, Id> entry(Id dict, size_t index) const;
-  [[nodiscard]] std::optional<int64_t> integer(Id id) const;  // also of a text that is one
+  [[nodiscard]] std::optional<int64_t> integer(Id id) const;  // also from a text that is one
   [[nodiscard]] std::optional<bool> boolean(Id id) const;
   [[nodiscard]] std::optional<std::string_view> text(Id id) const;
 
  private:
   struct Node {
-    int64_t value = 0;  // of a real its bits; of others their place in texts_ or items_
+    int64_t value = 0;  // a real's bits; for others the position in texts_ or items_
     Kind kind = Kind::kNone;
   };
   [[nodiscard]] std::vector<Id>& items(Id id) {
@@ -65,8 +65,8 @@ class PlainData {
 };
 
 // A pickle of plain containers, protocols 2 to 5. Nothing is ever executed: an opcode that would
-// name a class, call something or refer to something outside of the file is refused by its name.
-// kNotATrace or kDamaged.
+// name a class, call something or refer outside of the file is refused, and named. kNotATrace or
+// kDamaged.
 Result<PlainData> read_pickle(std::string_view bytes);
 
 // One JSON value. Nesting beyond 64 is refused.

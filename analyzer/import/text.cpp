@@ -6,7 +6,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// Length of the UTF-8 sequence at `at`; 0 = none that is valid.
+// Length of the UTF-8 sequence at `at`; 0 = invalid.
 size_t utf8_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;

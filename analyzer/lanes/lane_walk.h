@@ -26,8 +26,8 @@ struct SliceRange {
   return {first, std::max(first, end)};
 }
 
-// Calls visit(lane, slice, parent) for each slice that touches the range, after the one that
-// encloses it; what it returns is the `parent` of those within. Outermost ones get `root`.
+// Calls visit(lane, slice, parent) for each slice that touches the range, after the slice that
+// encloses it; its return value is the `parent` of the slices within. Outermost slices get `root`.
 // O(slices in the range).
 template <typename Parent, typename Visit>
 class NestedWalk {

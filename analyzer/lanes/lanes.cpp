@@ -26,24 +26,24 @@ using schema::RangeCategory;
 using schema::ThreadRole;
 using schema::TraceReader;
 
-constexpr int64_t kNoThread = 0;  // collectives of which no host thread is known
+constexpr int64_t kNoThread = 0;  // collectives without a known host thread
 
-// A damaged trace may hold any time: with this bound sums and differences stay in range.
+// A damaged trace can contain any time: with this bound, sums and differences do not overflow.
 int64_t bounded(int64_t ns) {
   constexpr int64_t kBound = int64_t{1} << 61;
   return std::clamp(ns, -kBound, kBound);
 }
 
-// A row before it has a lane.
+// A row before it is assigned to a lane.
 struct Slice {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t row = 0;
   int32_t name = 0;
   uint8_t phase = 0;              // Category
-  bool open = false;              // end_ns is not known yet
-  bool is_phase = false;          // slices inside it take over its phase
-  std::optional<int64_t> launch;  // of a stream's activity: the correlation of its launch
+  bool open = false;              // end_ns is unknown
+  bool is_phase = false;          // enclosed slices inherit its phase
+  std::optional<int64_t> launch;  // for a stream's activity: its launch's correlation
 };
 
 enum class LaneSource : uint8_t { kRanges, kStream, kCollectives };
@@ -62,8 +62,8 @@ struct Track {
 
 // Puts the slices of one thread into lanes.
 //
-// Invariant  a slice lies in a lane below all slices that enclose it, and above nothing that it
-//            overlaps.
+// Invariant  a slice is in a lane below all slices that enclose it, and never shares a lane with a
+//            slice that it overlaps.
 // Cost       O(n * nesting depth); rows come sorted from the recorder, others are sorted first.
 class LaneBuilder {
  public:
@@ -187,7 +187,7 @@ class Loader {
   }
 
  private:
-  // A moment of the trace on the run's axis.
+  // A time of the trace on the run's axis.
   [[nodiscard]] int64_t on_axis(int64_t time_ns) const {
     return bounded(clock_.to_axis({bounded(bounded(time_ns) + shift_ns_)}).ns);
   }
@@ -246,7 +246,7 @@ class Loader {
     return reader_.for_each<schema::CollectiveRow>([&](const schema::CollectiveRow& row) {
       if (row.correlation) collective_launches_.insert(*row.correlation);
       if (!row.start_ns)
-        return;  // it never began here; its call is an operator of the calling thread
+        return;  // it never began here; its call is an operator on the calling thread
       const int64_t start = on_axis(*row.start_ns);
       std::optional<int64_t> end;
       if (row.end_ns) end = std::max(start, on_axis(*row.end_ns));
@@ -258,7 +258,7 @@ class Loader {
     });
   }
 
-  // A row that says that somebody waited for a stream is no activity of it.
+  // A row that records a wait of the host for a stream is not an activity of the stream.
   Status read_activities() {
     return reader_.for_each<schema::GpuActivityRow>([&](const schema::GpuActivityRow& row) {
       if (row.kind == schema::GpuActivityKind::kSync) return;
@@ -278,7 +278,7 @@ class Loader {
     });
   }
 
-  // Without the phase that it was launched in, which is known when the host's lanes are there.
+  // Without the phase of its launch, which is known only after the host's lanes.
   [[nodiscard]] Category category_of(const schema::GpuActivityRow& row,
                                      std::string_view name) const {
     const bool computes =
@@ -307,7 +307,7 @@ class Loader {
     if (const std::optional<int64_t> last = reader_.meta_int("last_event_ns"))
       last_ns_ = std::max(last_ns_, on_axis(*last));
     if (lanes_.open_slices > 0)
-      ++last_ns_;  // so that one that began with the last event has a length
+      ++last_ns_;  // so that one that began with the last event has a duration
     lanes_.span = {{first_ns_}, {last_ns_}};
     for (Track& track : tracks_) {
       for (Slice& slice : track.slices) {
@@ -324,7 +324,7 @@ class Loader {
     if (!streams_known.ok()) return fail(streams_known.error());
     std::map<int64_t, schema::ThreadRow> threads;
     for (const schema::ThreadRow& row : *rows) threads.emplace(row.id, row);
-    // Streams last: what they compute belongs to the phase that it was launched in.
+    // Streams last: their computation has the phase of its launch.
     const auto streams = std::stable_partition(tracks_.begin(), tracks_.end(), [](const Track& t) {
       return t.key.source != LaneSource::kStream;
     });
@@ -374,7 +374,7 @@ class Loader {
     });
   }
 
-  // "stream 7", "stream 20 NCCL", "device 1 stream 7": as CUDA counts it, where that is known.
+  // "stream 7", "stream 20 NCCL", "device 1 stream 7": CUDA's number, if it is known.
   void name_stream(const TrackKey& key, const std::vector<schema::StreamRow>& known,
                    ThreadLanes& lanes) const {
     const auto row = std::ranges::find(known, key.id, &schema::StreamRow::id);
@@ -388,7 +388,7 @@ class Loader {
       lanes.name += " " + reader_.string(*row->name_id);
   }
 
-  // In which phase each launch was called, from the lanes of the host's threads.
+  // The phase of each launch call, from the lanes of the host's threads.
   void find_launch_phases() {
     std::ranges::sort(calls_);
     for (const ThreadLanes& thread : lanes_.threads) {
@@ -422,7 +422,7 @@ class Loader {
   }
 
   static int place_of(const ThreadLanes& thread) {
-    constexpr int kStreams = 2;  // below what launches, above the host's communication threads
+    constexpr int kStreams = 2;  // below what launches, above the host's communication
     if (thread.table == "gpu_activity") return kStreams;
     switch (thread.role) {
       case ThreadRole::kMain:
@@ -439,7 +439,7 @@ class Loader {
     return kStreams + 3;
   }
 
-  // "gloo worker", twice → "gloo worker 1", "gloo worker 2". The two tables of one thread keep one
+  // "gloo worker", twice → "gloo worker 1", "gloo worker 2". The two tables of one thread share a
   // name.
   void number_equal_names() {
     std::map<std::string, std::vector<int64_t>> threads_of;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's events as columns, for drawing: what the timeline loads instead of asking SQL per
-// frame.
+// One rank's events as columns, for drawing: loaded once by the timeline instead of one SQL query
+// per frame.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@ namespace dprof::analyzer {
 // overlapping. 25 bytes per slice.
 struct Lane {
   std::vector<int64_t> start_ns;
-  std::vector<int64_t> duration_ns;  // an open slice reaches to the end of the trace; see open
+  std::vector<int64_t> duration_ns;  // an open slice extends to the end of the trace; see `open`
   std::vector<int32_t> name;         // index into RankLanes::names
   std::vector<int64_t> row;          // id in `table`
-  std::vector<uint8_t> phase;        // Category of the slice, as the breakdown colours it
+  std::vector<uint8_t> phase;        // Category of the slice, as coloured in the breakdown
 };
 
 struct ThreadLanes {
-  int64_t thread_id = 0;          // of a stream its number, as CUDA counts
-  std::optional<int64_t> device;  // of a stream, where the rank uses several
+  int64_t thread_id = 0;          // for a stream: its number in CUDA
+  std::optional<int64_t> device;  // for a stream, if the rank uses several
   std::string name;               // "main", "gloo worker 2", "stream 7"
   schema::ThreadRole role{};
-  std::string table;         // host_range, collective, or gpu_activity: then it is a stream
-  std::vector<Lane> depths;  // 0 = outermost; of a stream what overlaps lies below
+  std::string table;         // host_range, collective, or gpu_activity: a stream
+  std::vector<Lane> depths;  // 0 = outermost; in a stream, overlapping activities are below
 };
 
-// Where records are missing, and how many. Losses without times are in the report alone.
+// Missing records, with their number. Losses without times are only in the report.
 struct LossSpan {
   Interval span;
-  std::optional<int64_t> thread_id;  // nullopt = of none, or of any
+  std::optional<int64_t> thread_id;  // nullopt = no thread, or unknown
   schema::LossReason reason{};
   int64_t count = 0;
 };
@@ -53,18 +53,18 @@ struct RankLanes {
   std::vector<LossSpan> losses;  // by begin
 };
 
-// Of a slice that ends there: nothing ended it, it is drawn to the end of its trace, and has no
-// duration.
+// Whether a slice that ends at `end` has no recorded end: it is drawn to the end of its trace, and
+// has no duration.
 [[nodiscard]] inline bool is_unfinished(const RankLanes& rank, TraceNs end) {
   return rank.open_slices > 0 && end == rank.span.end;
 }
 
 // Loads one rank. O(events). Times are on the run's axis, to which `clock` leads
-// (RankAnalysis::clock); collectives that never began are not drawn.
+// (RankAnalysis::clock); collectives that never began are left out.
 Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock = {});
 
-// Everything about one row, as (field, value) texts: for the details panel. Moments are on the
-// run's axis.
+// All fields of one row, as (field, value) texts: for the details panel. Times are on the run's
+// axis.
 Result<std::vector<std::pair<std::string, std::string>>> describe_row(const TraceFile& trace,
                                                                       std::string_view table,
                                                                       int64_t row,

@@ -15,14 +15,14 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 using schema::Column;
 using schema::TraceReader;
 
-// A trace, and how its times come to the run's axis.
+// A trace, and the mapping of its times to the run's axis.
 struct EventSource {
   const TraceReader& reader;
   int64_t shift_ns;
   const ClockMap& clock;
 
   [[nodiscard]] int64_t on_axis(int64_t time_ns) const {
-    constexpr int64_t kBound = int64_t{1} << 61;  // a damaged trace may hold any time
+    constexpr int64_t kBound = int64_t{1} << 61;  // a damaged trace can contain any time
     return clock.to_axis({std::clamp(time_ns, -kBound, kBound) + shift_ns}).ns;
   }
 };
@@ -37,7 +37,7 @@ std::string label_of(const Column& column) {
   return label;
 }
 
-// What stands in a row of another table that an id refers to, in words.
+// The row of another table that an id refers to, in words.
 std::string referred(const TraceReader& reader, std::string_view table, int64_t id) {
   if (table == "string") return reader.string(id);
   const std::string where = fmt::format("id = {}", id);

@@ -62,8 +62,8 @@ TEST(LoadLanes, TellsWhereRecordsAreMissing) {
                     .ok());
   };
   add(schema::LossReason::kRingFull, 500);
-  add(schema::LossReason::kArenaFull, std::nullopt);  // nobody knows when
-  add(schema::LossReason::kSkippedRow, 100);          // an importer had no use for it
+  add(schema::LossReason::kArenaFull, std::nullopt);  // at an unknown time
+  add(schema::LossReason::kSkippedRow, 100);          // not used by the importer
   add(schema::LossReason::kRingFull, 200);
   ASSERT_TRUE((*writer)->finish().ok());
   const RankLanes lanes = lanes_of(path);
@@ -88,7 +88,7 @@ void expect_no_overlap(const ThreadLanes& thread) {
   }
 }
 
-// Where each row was drawn.
+// The depth at which each row was drawn.
 std::map<int64_t, size_t> depth_of_rows(const ThreadLanes& thread) {
   std::map<int64_t, size_t> depths;
   for (size_t depth = 0; depth < thread.depths.size(); ++depth) {
@@ -101,8 +101,7 @@ TEST(Lanes, RandomNestedRangesLieAtTheDepthOfTheirEnclosingOnes) {
   std::mt19937 random(5);
   for (int round = 0; round < 20; ++round) {
     std::vector<HostRangeRow> rows;
-    // A call tree on a line: at each tick the thread may return from some ranges and enter another
-    // one.
+    // A call tree on a line: at each tick the thread can return from some ranges and enter one.
     std::vector<size_t> open;
     int64_t now = 0;
     for (int i = 0; i < 200; ++i) {
@@ -137,7 +136,7 @@ TEST(Lanes, RangesThatOverlapWithoutNestingGetLanesOfTheirOwn) {
   std::mt19937 random(9);
   for (int round = 0; round < 20; ++round) {
     std::vector<HostRangeRow> rows;
-    for (int i = 0; i < 200; ++i) {  // in no order at all
+    for (int i = 0; i < 200; ++i) {  // unordered
       rows.push_back({.id = i + 1,
                       .thread_id = 1,
                       .start_ns = static_cast<int64_t>(random() % 1000),
@@ -256,7 +255,7 @@ TEST(StreamLanes, KernelsHaveThePhaseThatLaunchedThem) {
   trace.kernel(0, 7, 20, 30);
   trace.range(0, 100, 200, "backward");
   trace.kernel(0, 7, 120, 400);
-  trace.kernel(0, 7, 405, 410);  // launched within none
+  trace.kernel(0, 7, 405, 410);  // launched outside all phases
   trace.activity(7, 420, 430, 0, "Memcpy", schema::GpuActivityKind::kMemcpyH2d);
   trace.activity(7, 440, 450, 0, "ncclDevKernel_AllReduce_Sum_f32");
   trace.activity(7, 460, 480, 0, "cudaStreamSynchronize", schema::GpuActivityKind::kSync);

@@ -17,7 +17,7 @@ using schema::GpuActivityRow;
 using schema::HostRangeRow;
 using schema::TraceReader;
 
-// What ties rows together.
+// The keys that relate rows.
 struct Ties {
   std::optional<int64_t> correlation;
   std::optional<int64_t> sequence;
@@ -29,7 +29,7 @@ Status read_ties(const TraceReader& reader, std::string_view table, int64_t row,
   return reader.for_each<Row>(
       [&](const Row& found) {
         ties.correlation = found.correlation;
-        // A collective's sequence is its communicator's, and ties other ranks' rows.
+        // A collective's sequence is its communicator's, and relates rows of other ranks.
         if constexpr (std::is_same_v<Row, HostRangeRow>) ties.sequence = found.sequence;
       },
       fmt::format("id = {}", row));

@@ -20,8 +20,8 @@ struct RelatedRow {
   auto operator<=>(const RelatedRow&) const = default;
 };
 
-// The rows of the same correlation (CUPTI's), and for operators those of the same autograd sequence
-// number; without the row itself, `most` at most. O(rows of those tables).
+// The rows with the same correlation (CUPTI's), and for operators those with the same autograd
+// sequence number; without the row itself, at most `most`. O(rows of those tables).
 Result<std::vector<RelatedRow>> related_rows(const TraceFile& trace, std::string_view table,
                                              int64_t row, size_t most = 100);
 

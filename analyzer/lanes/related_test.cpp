@@ -29,7 +29,7 @@ TEST_F(RelatedRowsTest, ALaunchLeadsToWhatItLaunchedAndBack) {
   GpuTrace trace;
   trace.range(0, 0, 100, "forward");                  // host_range 1
   const int64_t first = trace.launch(0, 5, 6);        // 2
-  trace.launch(0, 7, 8);                              // 3, of which nothing was recorded
+  trace.launch(0, 7, 8);                              // 3, without a recorded activity
   trace.activity(7, 10, 20, first, "kernel");         // gpu_activity 1
   trace.activity(7, 20, 30, first, "second kernel");  // 2: of a graph, say
   trace.collective(first);                            // collective 1

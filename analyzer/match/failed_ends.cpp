@@ -9,7 +9,7 @@
 namespace dprof::analyzer {
 namespace {
 
-// dprof recorded the process to its end without loss: what is not in the trace did not happen.
+// dprof recorded the process to its end without loss: a call missing from the trace did not happen.
 bool is_whole(const RankDigest& digest, const TraceFile& trace) {
   return digest.recorder_cpu_ns && digest.losses.empty() && !digest.paused_at_end &&
          (!trace.exit_status.empty() || trace.exit_declared) &&

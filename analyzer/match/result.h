@@ -95,7 +95,7 @@ struct Matching {
   std::vector<Group> groups;
   std::vector<Instance> instances;                 // by first arrival
   std::vector<std::vector<uint32_t>> instance_of;  // [digest][record]; kNoInstance: send and recv
-  std::vector<Message> messages;                   // by their begin
+  std::vector<Message> messages;                   // in order of their begin
   std::vector<std::vector<uint32_t>> message_of;   // [digest][record]; kNoInstance: collectives
   std::vector<std::vector<uint32_t>> group_of;     // [digest][its communicator]
   std::array<int64_t, kMatchStates> count{};

@@ -32,8 +32,8 @@ bool differ(T a, T b) {
   return a != T{} && b != T{} && a != b;
 }
 
-// An all-gather of unequal parts can be intended (the parts are then sent one by one); in one that
-// hangs it was not.
+// An all-gather of unequal parts can be intentional (the parts are then sent one by one), but not
+// in one that hangs.
 bool bytes_differ(const CollectiveRecord& a, const CollectiveRecord& b) {
   if (!differ(a.bytes, b.bytes)) return false;
   if (a.function == Function::kAllGather) return !is_finished(a) || !is_finished(b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: clocks whose truth is known, and probes of them through a network with queues, as in
-// the experiments of docs/analysis/clocks.md.
+// For tests: clocks with known truth, and probes of them through a network with queues, as in the
+// experiments of docs/analysis/clocks.md.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct ClockShape {
   double step_at_s = -1;  // the clock jumps there; negative: never
   double step_ns = 0;
 
-  // Ahead of the reference, at a moment of the reference.
+  // Offset ahead of the reference, at a time of the reference.
   [[nodiscard]] double offset(double ref_ns) const {
     const double s = ref_ns / 1e9;
     const double omega = 2 * std::numbers::pi / wander_period_s;
@@ -31,7 +31,7 @@ struct ClockShape {
 
 struct NetworkShape {
   double one_way_ns = 15e3;
-  double asymmetry_ns = 0;  // more on the way back
+  double asymmetry_ns = 0;  // extra delay on the way back
   double jitter_ns = 1e3;
   double clean = 0.5;  // share of packets that meet no queue
   double queue_ns = 5e3;
@@ -42,13 +42,13 @@ inline constexpr NetworkShape kBusy{.clean = 0.1, .queue_ns = 200e3};
 inline constexpr NetworkShape kVeryBusy{.clean = 0.01, .queue_ns = 500e3};
 
 struct ProbeTimes {
-  int64_t send = 0;  // by the clock that probes
+  int64_t send = 0;  // by the probing clock
   int64_t peer_receive = 0;
   int64_t peer_reply = 0;
   int64_t receive = 0;
 };
 
-// Bursts of 8 each second, of a clock of `shape` towards the reference.
+// Bursts of 8 each second, from a clock of `shape` towards the reference.
 template <typename Visit>
 void probe(const ClockShape& shape, const NetworkShape& network, double seconds, uint64_t seed,
            Visit&& visit) {

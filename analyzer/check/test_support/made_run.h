@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs to check, made of nothing.
+// Synthetic runs to check.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace dprof::analyzer {
 
-// 60 steps of 100 ms times `factor`, all of what is more of them in forward.
+// 60 steps of 100 ms times `factor`; the excess is all in forward.
 inline RunFacts made_run(uint64_t seed, double factor = 1, double noise = 0.005) {
   RunFacts run{.source = "run", .name = "run-" + std::to_string(seed), .ranks = 2, .hosts = 1};
   run.world_size = 2;

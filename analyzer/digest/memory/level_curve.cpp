@@ -23,7 +23,7 @@ void LevelCurveBuilder::widen() {
       joined.push_back(point);
       TraceNs& begin = joined.back().begin;
       begin = curve_.points.front().begin + DurationNs{slot_of(begin) * curve_.cell_ns};
-      // What held from the cell's begin until this point.
+      // The level from the cell's begin until this point.
       if (begin < point.begin && joined.size() > 1) {
         const int64_t before = joined[joined.size() - 2].last;
         joined.back().low = std::min(joined.back().low, before);

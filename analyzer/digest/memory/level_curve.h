@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's memory over the whole run, coarse enough to be kept for every rank: for drawing.
+// A device's memory over the whole run, coarse enough to keep for every rank: for drawing.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace dprof::analyzer {
 
-// From `begin` on, for a cell at most, the level lay between `low` and `high`; then it was `last`
+// From `begin`, for one cell at most, the level was between `low` and `high`; then it was `last`
 // until the next point. Bytes.
 struct LevelPoint {
   TraceNs begin;
   int64_t low = 0;
   int64_t high = 0;
   int64_t last = 0;
-  int64_t reserved = kUnknownLevel;  // the most
+  int64_t reserved = kUnknownLevel;  // maximum
 };
 
 struct LevelCurve {
   int64_t cell_ns = 0;
   std::vector<LevelPoint> points;  // by time
-  TraceNs end;                     // of what is known
+  TraceNs end;                     // of the known levels
 };
 
 // Follows a level on a grid whose cells double when there are more than kMost points. Times must
-// not go back.
+// not decrease.
 //
 // Memory  40 bytes per point, 80 KB at most.
 class LevelCurveBuilder {
@@ -38,7 +38,7 @@ class LevelCurveBuilder {
   explicit LevelCurveBuilder(const MemoryState& first) : state_(first) {}
 
   void add(TraceNs at, const MemoryState& state);
-  // To be called once. Every level is then higher by the offsets.
+  // Call once. Adds the offsets to all levels.
   [[nodiscard]] LevelCurve take(int64_t offset, int64_t reserved_offset);
 
  private:

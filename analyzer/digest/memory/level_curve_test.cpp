@@ -27,7 +27,7 @@ LevelCurve curve_of(const std::vector<Event>& events, int64_t first, int64_t off
   return builder.take(offset, 0);
 }
 
-// The truth by a walk over the events: least and most from `begin` (inclusive) to `end`.
+// The truth by a walk over the events: minimum and maximum from `begin` (inclusive) to `end`.
 std::pair<int64_t, int64_t> truth(const std::vector<Event>& events, int64_t first, int64_t begin,
                                   int64_t end) {
   int64_t level = first;
@@ -66,8 +66,8 @@ TEST(LevelCurve, OffsetsRaiseEveryLevel) {
   EXPECT_EQ(curve.points[0].last, 110);
 }
 
-// Bursts and long quiet stretches: whatever the grid became, each cell covers what was in it, none
-// claims a level that was not there, and in the quiet the level is exact.
+// Bursts and long quiet stretches: whatever the grid's width, each cell covers its levels, none
+// shows a level that did not occur, and in quiet stretches the level is exact.
 TEST(LevelCurve, CoversTheTruthHoweverLongTheRunIs) {
   std::mt19937_64 random(7);  // NOLINT: the same events each time
   std::vector<Event> events;
@@ -94,7 +94,7 @@ TEST(LevelCurve, CoversTheTruthHoweverLongTheRunIs) {
       ASSERT_EQ(quiet.first, point.last) << i;
       ASSERT_EQ(quiet.second, point.last) << i;
     }
-    // No wider than what lay there, and what lay there just before.
+    // No wider than the levels in the cell and just before it.
     const auto [least, most] = truth(events, 77, begin - curve.cell_ns, begin + curve.cell_ns);
     ASSERT_GE(point.low, least) << i;
     ASSERT_LE(point.high, most) << i;

@@ -15,19 +15,19 @@
 namespace dprof::analyzer {
 namespace {
 
-// Times as the trace has them.
+// In the trace's own time.
 struct SitePoint {
   int64_t thread = 0;
   int64_t time_ns = 0;
-  // Found: the outermost operator or autograd node, else the innermost other range.
+  // Result: the outermost operator or autograd node, else the innermost other range.
   std::optional<int64_t> name_id;
   std::optional<int64_t> op_end_ns;  // of that operator
-  int64_t range_start_ns = 0;        // of the range that was found, for the search
+  int64_t range_start_ns = 0;        // of the range found so far
   bool in_op = false;
 };
 
-// One pass over host_range; leaves the order of the points as it was. O(rows log points), and a
-// point's search ends where hostile nesting would cost more than kMostWork steps in all.
+// One pass over host_range; keeps the order of the points. O(rows log points). A point's search
+// ends if pathological nesting would cost more than kMostSiteWork steps in total.
 inline constexpr int64_t kMostSiteWork = 20'000'000;
 
 bool is_op(schema::RangeCategory category) {
@@ -78,7 +78,7 @@ Status find_sites(const schema::TraceReader& reader, std::vector<SitePoint>& poi
 using schema::MemoryEventKind;
 
 constexpr int64_t kMostDevices = 64;
-constexpr size_t kMostBlocks = 16'384;  // of a device that are kept one by one
+constexpr size_t kMostBlocks = 16'384;  // blocks of a device kept individually
 constexpr size_t kMostReadings = 8192;
 
 class MemoryReader {
@@ -114,8 +114,8 @@ class MemoryReader {
     });
   }
 
-  // Of two neighbours the one with less allocated stays, with the peaks of both: it is what is not
-  // given back that tells of a leak.
+  // Of two neighbours, the one with less allocated is kept, with the peaks of both: memory that is
+  // never released shows a leak.
   static void thin_out(std::vector<MemoryReading>& readings) {
     const auto larger = [](const std::optional<int64_t>& a, const std::optional<int64_t>& b) {
       return a && b ? std::max(a, b) : a ? a : b;
@@ -176,7 +176,7 @@ class MemoryReader {
     });
   }
 
-  // Host memory is recorded at detail full, that of devices from standard on.
+  // Host memory is recorded at detail full, device memory from standard on.
   Status find_gaps() {
     const Status capture = reader_.for_each<schema::CaptureRow>([&](const schema::CaptureRow& row) {
       const bool on = row.state == schema::CaptureState::kRecording;
@@ -238,7 +238,7 @@ class MemoryReader {
     return known->second;
   }
 
-  // -1 = there is no such stack.
+  // -1 = no such stack.
   int32_t site_of_stack(int64_t stack) {
     const auto [known, is_new] = stack_numbers_.try_emplace(stack, -1);
     if (!is_new) return known->second;
@@ -255,7 +255,7 @@ class MemoryReader {
       out.born = on_axis(block.born_ns);
       out.by_loader = so_far_.loaders.contains(block.thread);
     }
-    // What a process frees as it ends stayed as long as it trained.
+    // Memory that a process frees as it ends was held throughout training.
     const bool freed_in_training =
         block.freed_ns != kNeverFreed.ns &&
         (so_far_.steps.empty() || on_axis(block.freed_ns) < so_far_.steps.back().window.end);
@@ -274,8 +274,8 @@ class MemoryReader {
     return out;
   }
 
-  // The largest blocks one by one, in the order in which their points were made; the others as one
-  // block of each kind.
+  // The largest blocks individually, in the order in which their points were made; the others as
+  // one block of each kind.
   std::vector<HeldBlock> held(const std::vector<LiveBlock>& blocks) {
     std::vector<HeldBlock> out;
     std::map<std::tuple<int, int, int, bool, bool, bool>, HeldBlock> rest;
@@ -300,8 +300,8 @@ class MemoryReader {
     return out;
   }
 
-  // Within one operator a cache is given back only by an allocation that failed. Where operators
-  // are not recorded, nobody can tell that from a cache that the program emptied.
+  // Within one operator the cache is released only by a failed allocation. If operators are not
+  // recorded, that is indistinguishable from a program that emptied the cache.
   void count_retries(const std::vector<Flush>& flushes, DeviceMemory& memory) {
     const auto in_op = [](const SitePoint& point) { return point.in_op; };
     const bool ops = std::ranges::any_of(points_, in_op);
@@ -331,7 +331,7 @@ class MemoryReader {
 
 }  // namespace
 
-// By what the recorder saw of all processes, in the trace that has it for its host.
+// From the recorder's samples of all processes, in the trace that has them for its host.
 void DeviceUseGatherer::see(const schema::SystemSampleRow& row, SampleKind kind) {
   const bool has_room = by_subject_.size() < kMostDevices;
   if (kind == SampleKind::kUuid) {

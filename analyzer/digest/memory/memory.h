@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank's allocations and memory samples leave for the merge across ranks
-// (docs/analysis/memory.md): per device how much was allocated when, and which blocks lay there at
-// the peak and at the end. Bytes are as the allocator counts them, times on the run's axis.
+// The result of a rank's allocations and memory samples, for the merge across ranks
+// (docs/analysis/memory.md): per device the allocated memory over time, and the blocks at the peak
+// and at the end. Bytes are as the allocator counts them, times on the run's axis.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@
 
 namespace dprof::analyzer {
 
-// What the allocator's statistics, or the kernel (device -1: the resident set), said at a moment.
+// A reading of the allocator's statistics, or of the kernel's (device -1: the resident set).
 struct MemoryReading {
   TraceNs at;
   std::optional<int64_t> allocated;
   std::optional<int64_t> reserved;
-  std::optional<int64_t> peak_allocated;  // since the reading before, where it rose
+  std::optional<int64_t> peak_allocated;  // since the previous reading, if it rose
   std::optional<int64_t> peak_reserved;
-  std::optional<int64_t> largest_free;  // piece of what is reserved and not allocated
+  std::optional<int64_t> largest_free;  // largest free piece of reserved memory
 };
 
 struct OomRecord {
@@ -43,28 +43,28 @@ struct OomRecord {
 struct DeviceMemory {
   int device = -1;
   int64_t events = 0;       // allocations and frees
-  bool own_totals = false;  // they carry the allocator's own totals; else the levels are counted
+  bool own_totals = false;  // they contain the allocator's own totals; else the levels are counted
 
-  // Of the levels; all nullopt or empty without events.
+  // Levels; all nullopt or empty without events.
   std::optional<int64_t> peak_allocated;
   std::optional<int64_t> peak_reserved;
   TraceNs peak_at;
   schema::Marker peak_phase{};
-  int64_t before_at_peak = 0;  // of the peak, allocated before the recording or without a trace
+  int64_t before_at_peak = 0;  // of the peak, allocated before the recording or without a record
   std::array<std::optional<int64_t>, kMemoryPhases> phase_peaks{};
   std::vector<MemoryCell> cells;
   LevelCurve curve;
   std::vector<HeldBlock> at_peak;  // largest first
-  std::vector<HeldBlock> at_end;   // of the last step: those made in the recording
-  int64_t unmatched_frees = 0;     // of blocks that nobody saw allocated
-  int64_t reused = 0;              // blocks handed out again although nobody saw them freed
-  std::optional<int64_t> retries;  // allocations that gave the cache back and tried again
+  std::vector<HeldBlock> at_end;   // of the last step: blocks made in the recording
+  int64_t unmatched_frees = 0;     // of blocks without a recorded allocation
+  int64_t reused = 0;              // blocks handed out again without a recorded free
+  std::optional<int64_t> retries;  // allocations that released the cache and retried
 
   std::vector<MemoryReading> readings;
   std::vector<OomRecord> out_of_memory;
 };
 
-// The most that a device was seen to hold, all processes together, by its UUID.
+// A device's maximum memory use over all processes, by its UUID.
 struct DeviceUse {
   std::string uuid;
   int64_t used = 0;
@@ -80,14 +80,14 @@ struct DeviceSize {
 struct MemoryDigest {
   int64_t rows = 0;  // read
   int64_t bad_rows = 0;
-  // Allocations were not recorded all the time: blocks that seem to stay may have gone meanwhile.
+  // Allocations were not recorded continuously: blocks that seem to remain may have been freed.
   bool host_gaps = false;
   bool device_gaps = false;
   std::vector<DeviceMemory> devices;  // by number
   std::vector<DeviceSize> sizes;
-  int64_t registered_parameters = 0;  // as the program told them
-  std::vector<DeviceUse> uses;        // of all devices of the host, in one trace of it
-  std::vector<std::string> sites;     // names that HeldBlock::site counts
+  int64_t registered_parameters = 0;  // as reported by the program
+  std::vector<DeviceUse> uses;        // of all devices of the host, in one of its traces
+  std::vector<std::string> sites;     // names indexed by HeldBlock::site
 };
 
 // Calls move(time) for every time in it. Private to the mapping onto the run's axis.
@@ -109,7 +109,7 @@ void for_each_time(MemoryDigest& memory, const Move& move) {
   }
 }
 
-// Gathers DeviceUse from rows as they come.
+// Gathers DeviceUse from a stream of rows.
 class DeviceUseGatherer {
  public:
   explicit DeviceUseGatherer(const schema::TraceReader& reader) : reader_(reader) {}
@@ -122,7 +122,7 @@ class DeviceUseGatherer {
   std::map<int64_t, DeviceUse> by_subject_;
 };
 
-// What is known of the rank before its memory is read; outlives the reading.
+// Facts about the rank known before its memory is read; must outlive the reading.
 struct MemoryContext {
   std::span<const PhaseRange> phases;
   std::span<const StepRecord> steps;
@@ -132,9 +132,9 @@ struct MemoryContext {
   bool lost_events = false;                    // of memory
 };
 
-// Reads what it needs of one trace: memory_event once, memory_sample once, and where blocks lay at
-// the peak the ranges that allocated them: of these it is known which matter only now. O(rows log
-// live blocks) time; memory O(live blocks + steps).
+// Reads one trace: memory_event once, memory_sample once, and, if there were blocks at the peak,
+// the ranges that allocated them, since only now it is known which ones matter. O(rows log live
+// blocks) time; memory O(live blocks + steps).
 Result<MemoryDigest> read_memory(const TraceFile& trace, const schema::TraceReader& reader,
                                  const MemoryContext& so_far);
 

@@ -54,7 +54,7 @@ int64_t LiveBlocks::free(int64_t time_ns, int64_t address, int64_t bytes) {
   }
   LiveBlock block = known->second;
   live_.erase(known);
-  // One that was only named may be larger than the part of it that was named.
+  // A block known only by name can be larger than its named part.
   if (block.serial < 0 && bytes > block.bytes) {
     offset_ += bytes - block.bytes;
     block.bytes = bytes;
@@ -76,12 +76,12 @@ void LiveBlocks::name(int64_t address, int64_t bytes, schema::MemoryCategory cat
   if (address == 0) return;
   const auto at = static_cast<uint64_t>(address);
   if (const auto holder = holder_of(at); holder != live_.end()) {
-    // Gradients may be views of buckets: the bucket is the block.
+    // Gradients can be views of buckets: the bucket is the block.
     if (holder->second.said != schema::MemoryCategory::kBucket) holder->second.said = category;
     return;
   }
-  // A bucket may be named after the gradients in it: those that were known by their names only are
-  // parts of it. Blocks that were seen allocated stay what they are.
+  // A bucket can be named after its gradients: those known only by name are parts of it. Blocks
+  // whose allocation was recorded are kept.
   bool seen = false;
   const uint64_t length = static_cast<uint64_t>(std::max<int64_t>(bytes, 1));
   for (auto part = live_.lower_bound(at); part != live_.end() && part->first - at < length;) {
@@ -95,7 +95,7 @@ void LiveBlocks::name(int64_t address, int64_t bytes, schema::MemoryCategory cat
     }
   }
   if (seen) return;
-  // It has been there all the time: that is no change of the level.
+  // It existed all the time: the level does not change.
   live_[at] = {.bytes = bytes, .said = category};
   offset_ += bytes;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against a brute-force live set: allocations, frees, lost records, a state from before.
+// Against a brute-force live set: allocations, frees, lost records, an initial state.
 #include "analyzer/digest/memory/memory_blocks.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ struct BlockEvent {
   int64_t bytes = 0;
 };
 
-// Blocks come and go at places of an address space that never overlap; a few are there already.
+// Blocks come and go at addresses that never overlap; a few exist at the start.
 class Script {
  public:
   explicit Script(uint64_t seed, int events, int before) : random_(seed) {
@@ -71,7 +71,7 @@ struct Truth {
   std::map<int64_t, int64_t> at_end;
 };
 
-// Frees of blocks from before that never go are invisible: the truth leaves those blocks out.
+// Initial blocks that are never freed are invisible: the truth leaves them out.
 Truth brute_force(const Script& script) {
   std::map<int64_t, int64_t> live;
   {
@@ -207,7 +207,7 @@ TEST(LiveBlocksRules, NamesThatOverlapCountOnce) {
   ASSERT_EQ(blocks.at_peak().size(), 1U);
   EXPECT_EQ(blocks.at_peak().front().said, MemoryCategory::kBucket);
   blocks.allocate(1, 5000, 64, 0, MemoryCategory::kUnknown);
-  blocks.name(4990, 100, MemoryCategory::kParameter);  // reaches over one that was seen
+  blocks.name(4990, 100, MemoryCategory::kParameter);  // overlaps one that was seen
   EXPECT_EQ(blocks.offset(), 1000);
   EXPECT_EQ(blocks.at_end().front().said, MemoryCategory::kParameter);
 }
@@ -242,7 +242,7 @@ TEST(SegmentsTest, FreePartsOfUsedSegmentsCannotBeGivenBack) {
   segments.free(0x8000, 0x2000);
   segments.free(0x20000, 0x4000);  // from before
   EXPECT_EQ(segments.reserved() + segments.offset(), 0x1000);
-  segments.use(0x50000, 8);  // in no segment that was seen
+  segments.use(0x50000, 8);  // in no known segment
   EXPECT_FALSE(segments.split());
 }
 

@@ -13,8 +13,8 @@ namespace {
 using schema::MemoryEventKind;
 using Change = MemoryLevels::Change;
 
-// CUDA's caching allocator hands out blocks of multiples of this; its events tell what was asked
-// for.
+// CUDA's caching allocator hands out blocks in multiples of this; its events have the requested
+// sizes.
 constexpr int64_t kDeviceBlockBytes = 512;
 constexpr size_t kMostFlushes = 4096;
 constexpr size_t kMostOom = 256;
@@ -39,7 +39,7 @@ MemoryState DeviceReplay::state(const schema::MemoryEventRow& row) const {
   return state;
 }
 
-// What there was before the first event follows from that event, where it carries totals.
+// The first event implies the state before it, if it has totals.
 void DeviceReplay::begin(const schema::MemoryEventRow& row, TraceNs at) {
   const auto allocated = credible(row.allocated_bytes);
   out_.own_totals = allocated.has_value();
@@ -103,7 +103,7 @@ void DeviceReplay::note_oom(const schema::MemoryEventRow& row, TraceNs at) {
 }
 
 void DeviceReplay::compare_readings(TraceNs until) {
-  if (out_.device < 0) return;  // those are of the whole process
+  if (out_.device < 0) return;  // those are for the whole process
   for (; next_reading_ < out_.readings.size() && out_.readings[next_reading_].at < until;
        ++next_reading_) {
     const MemoryReading& reading = out_.readings[next_reading_];
@@ -145,11 +145,11 @@ void DeviceReplay::change(const schema::MemoryEventRow& row, TraceNs at) {
                         row.category.value_or(schema::MemoryCategory::kUnknown));
   }
   if (!levels_) begin(row, at);
-  // What a process frees as it ends says nothing of its training.
+  // Memory that a process frees as it ends says nothing about training.
   if (!at_end_ && !steps_.empty() && at >= steps_.back().window.end) at_end_ = blocks_.at_end();
   at = last_at_ = std::max(at, last_at_);
   compare_readings(at);
-  // The level of before held until now, in this phase too.
+  // The previous level lasted until now, in this phase too.
   std::optional<int64_t>& phase_peak = out_.phase_peaks[phase_of(at)];
   phase_peak = std::max(phase_peak.value_or(now_.allocated), now_.allocated);
   Change change = Change::kLevel;

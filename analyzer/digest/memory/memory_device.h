@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays what one device's allocator did, event by event. Private to memory.cpp.
+// Replays one device's allocator, event by event. Private to memory.cpp.
 #pragma once
 
 #include <array>
@@ -16,22 +16,22 @@
 
 namespace dprof::analyzer {
 
-// nullopt also for a number that no allocator has.
+// Also nullopt for an impossible number.
 inline std::optional<int64_t> credible(const std::optional<int64_t>& bytes) {
   return bytes && *bytes >= 0 && *bytes <= LiveBlocks::kMostBytes ? bytes : std::nullopt;
 }
 
-// Segments given back and then one taken, with no other event between: an allocation that found no
-// memory, or a program that emptied the cache.
+// Segments released and then one obtained, without another event between: an allocation that found
+// no memory, or a program that emptied the cache.
 struct Flush {
   int64_t thread = -1;
-  int64_t free_ns = 0;   // of the last segment; times as the trace has them
+  int64_t free_ns = 0;   // of the last segment; in the trace's time
   int64_t alloc_ns = 0;  // of the new one
 };
 
 class DeviceReplay {
  public:
-  // `readings` of this device in order of time. What the spans refer to must outlive it.
+  // `readings` of this device in order of time. The spans' data must outlive the object.
   DeviceReplay(int device, std::span<const StepRecord> steps,
                const std::vector<MemoryPhase>& pieces, std::vector<MemoryReading> readings)
       : steps_(steps), pieces_(pieces) {
@@ -39,17 +39,17 @@ class DeviceReplay {
     out_.readings = std::move(readings);
   }
 
-  // Rows of sensible times and sizes; `at` on the run's axis. False: it was left out, because sums
-  // would have become senselessly large.
+  // Rows with plausible times and sizes; `at` on the run's axis. False: left out, because a sum
+  // would become implausibly large.
   bool take(const schema::MemoryEventRow& row, TraceNs at);
 
   struct Outcome {
-    DeviceMemory memory;             // all but blocks and retries
-    std::vector<LiveBlock> at_peak;  // times as the trace has them
+    DeviceMemory memory;             // without blocks and retries
+    std::vector<LiveBlock> at_peak;  // in the trace's time
     std::vector<LiveBlock> at_end;
     std::vector<Flush> flushes;
   };
-  // To be called once.
+  // Call once.
   Outcome finish();
 
  private:
@@ -69,20 +69,20 @@ class DeviceReplay {
   LiveBlocks blocks_;
   Segments segments_;
   std::optional<MemoryLevels> levels_;
-  std::optional<LevelCurveBuilder> curve_;  // there with levels_
+  std::optional<LevelCurveBuilder> curve_;  // set together with levels_
   MemoryState now_;
   bool own_reserved_ = false;
   TraceNs last_at_;
   size_t piece_ = 0;
   int64_t peak_ = 0;
   std::optional<int64_t> peak_reserved_;
-  // Between what the allocator said and what was counted, at each reading.
+  // Difference between the allocator's and the counted level, at each reading.
   size_t next_reading_ = 0;
   std::vector<double> allocated_gaps_;
   std::vector<double> reserved_gaps_;
   std::optional<std::vector<LiveBlock>> at_end_;  // of the last step
   std::vector<Flush> flushes_;
-  std::optional<Flush> giving_back_;  // segments, just now
+  std::optional<Flush> giving_back_;  // segments released just now
 };
 
 }  // namespace dprof::analyzer

@@ -61,7 +61,7 @@ void MemoryLevels::go_to(TraceNs at) {
     return;
   }
   if (cells_.empty()) return open(at);
-  // Empty stretches of the grid need no cell: the one before reaches over them.
+  // Empty stretches of the grid need no cell: the previous one extends over them.
   while (true) {
     const int64_t past = (at - cells_.back().begin).ns;
     if (past < width_ns_) return;

@@ -16,20 +16,20 @@ struct StepRecord;
 
 inline constexpr int64_t kUnknownLevel = std::numeric_limits<int64_t>::min();
 
-// From `begin` to the next cell's.
+// From `begin` to the next cell's `begin`.
 struct MemoryCell {
   TraceNs begin;
-  int64_t low = 0;  // allocated: least and most
+  int64_t low = 0;  // allocated: minimum and maximum
   int64_t high = 0;
   int64_t reserved_at_high = kUnknownLevel;
-  int64_t split_at_high = kUnknownLevel;  // of it, free and in segments that are partly in use
+  int64_t split_at_high = kUnknownLevel;  // of it, free and in partly used segments
   int64_t reserved_high = kUnknownLevel;
   int32_t segment_allocs = 0;
   int32_t segment_frees = 0;
   int32_t flushes = 0;  // runs of segment_frees
 };
 
-// `all` reaches over `one` too; its begin stays.
+// Extends `all` over `one` too; its begin does not change.
 void join(MemoryCell& all, const MemoryCell& one);
 
 // The state after an event.
@@ -39,8 +39,8 @@ struct MemoryState {
   int64_t split = kUnknownLevel;
 };
 
-// Cuts at the steps' ends, where steps are known; else into stretches of equal length, which double
-// when there are more than kMost of them. Times must not go back.
+// Cuts at the steps' ends, if steps are known; else into stretches of equal length, which double
+// when there are more than kMost. Times must not decrease.
 //
 // Memory  72 bytes per cell; two cells per step.
 class MemoryLevels {
@@ -51,8 +51,7 @@ class MemoryLevels {
   MemoryLevels(std::span<const StepRecord> steps, const MemoryState& first);
 
   void add(TraceNs at, const MemoryState& state, Change change);
-  // To be called once: fills the cells up to the last step's end. Every level is then higher by
-  // the offsets.
+  // Call once: fills the cells up to the last step's end, and adds the offsets to all levels.
   [[nodiscard]] std::vector<MemoryCell> take(int64_t offset, int64_t reserved_offset);
 
  private:
@@ -60,7 +59,7 @@ class MemoryLevels {
   void go_to(TraceNs at);
   void halve();
 
-  std::vector<TraceNs> cuts_;  // ascending; empty = by grid
+  std::vector<TraceNs> cuts_;  // ascending; empty = regular grid
   size_t next_cut_ = 0;
   int64_t width_ns_ = 1'000'000;  // of the grid
   MemoryState state_;

@@ -29,8 +29,8 @@ class Pieces {
   std::vector<MemoryPhase> pieces_;
 };
 
-// Where backward is not marked: autograd's nodes are it, with what lies between those that no other
-// phase and no step's end separates.
+// If backward is not marked, autograd's nodes define it, including the time between nodes that no
+// other phase and no step's end separates.
 std::vector<Interval> backwards_of(const MemoryContext& so_far) {
   std::vector<TraceNs> separators;
   for (const PhaseRange& phase : so_far.phases) separators.push_back(phase.span.begin);
@@ -50,7 +50,7 @@ std::vector<Interval> backwards_of(const MemoryContext& so_far) {
   return backwards;
 }
 
-// Innermost first wins: ranges nest, and of two that overlap the later one counts.
+// The innermost range wins: ranges nest, and of two overlapping ones the later one counts.
 std::vector<MemoryPhase> flattened(std::vector<std::pair<Interval, Marker>> ranges) {
   std::ranges::stable_sort(ranges, [](const auto& a, const auto& b) {
     if (a.first.begin != b.first.begin) return a.first.begin < b.first.begin;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which phase of training a moment lies.
+// The training phase of each moment.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,15 @@ namespace dprof::analyzer {
 
 struct MemoryContext;
 
-// From `begin` until the next one's.
+// From `begin` until the next phase's `begin`.
 struct MemoryPhase {
   TraceNs begin;
   schema::Marker phase = schema::Marker::kNone;
 };
 
-// The innermost marked phase of each moment. Where no backward is marked, it reaches from the first
-// to the last autograd node between two other phases or ends of steps; where no forward is, it is
-// what comes before a backward. O((phases + autograd nodes) log).
+// The innermost marked phase of each moment. If no backward is marked, it extends from the first to
+// the last autograd node between two other phases or ends of steps; if no forward is, it is the
+// time before a backward. O((phases + autograd nodes) log).
 [[nodiscard]] std::vector<MemoryPhase> phase_pieces(const MemoryContext& so_far);
 
 // Position of the piece that holds `at`; pieces.size() = before the first.

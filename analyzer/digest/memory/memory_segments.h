@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator's segments of a device, and how much of them is free but cannot be given back.
+// A device's allocator segments, and the free part of them that cannot be released.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace dprof::analyzer {
 // Follows segments and the blocks in them. Memory O(segments).
 class Segments {
  public:
-  // A segment that was there already is taken to be freed unseen. Bytes >= 0.
+  // A segment already present is assumed to have been freed without a record. Bytes >= 0.
   void allocate(int64_t address, int64_t bytes);
   void free(int64_t address, int64_t bytes);
-  void use(int64_t address, int64_t bytes);  // a block within, or of a segment that nobody saw
+  void use(int64_t address, int64_t bytes);  // a block within a segment, known or not
   void release(int64_t address, int64_t bytes);
 
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] int64_t reserved() const { return reserved_; }  // counted, from 0
   [[nodiscard]] int64_t offset() const { return offset_; }      // of segments from before
-  // Free bytes in segments that are partly in use; nullopt = blocks lie where no segment is known.
+  // Free bytes in partly used segments; nullopt = some blocks are in no known segment.
   [[nodiscard]] std::optional<int64_t> split() const;
 
  private:
@@ -39,7 +39,7 @@ class Segments {
   int64_t reserved_ = 0;
   int64_t offset_ = 0;
   int64_t split_ = 0;
-  int64_t outside_ = 0;  // bytes of blocks in no known segment
+  int64_t outside_ = 0;  // bytes of blocks outside all known segments
   bool any_ = false;
 };
 

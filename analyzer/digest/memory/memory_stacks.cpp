@@ -8,7 +8,7 @@
 namespace dprof::analyzer {
 namespace {
 
-constexpr size_t kMostFrames = 256;  // that are looked at, from the innermost on
+constexpr size_t kMostFrames = 256;  // frames examined, from the innermost on
 
 bool is_python(const std::string& file) { return file.ends_with(".py") || file.starts_with("<"); }
 
@@ -38,7 +38,7 @@ std::string AllocationStacks::words(int64_t stack_id) const {
          .file = file,
          .line = row.line});
     if (!is_torch(all.back())) of_program.push_back(all.back());
-    if (!row.caller_id || *row.caller_id >= id) break;  // else a damaged trace might have no end
+    if (!row.caller_id || *row.caller_id >= id) break;  // else a damaged trace could loop forever
     id = *row.caller_id;
   }
   return schema::words_of_stack(of_program.empty() ? all : of_program);

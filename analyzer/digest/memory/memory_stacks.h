@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of allocations in one line each.
+// Allocation stacks as one line each.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,13 @@
 
 namespace dprof::analyzer {
 
-// Memory  all frames of the trace: what stacks have in common stands once.
+// Memory  all frames of the trace; common parts of stacks are stored once.
 class AllocationStacks {
  public:
   explicit AllocationStacks(const schema::TraceReader& reader) : reader_(reader) {}
 
   Status load();
-  // The innermost frames of the program, without PyTorch's own where there are others; "" = there
-  // is no such stack.
+  // The program's innermost frames, without PyTorch's own if there are others; "" = no such stack.
   [[nodiscard]] std::string words(int64_t stack_id) const;
 
  private:

@@ -40,7 +40,7 @@ class GpuTrace {
   void call(int64_t thread, int64_t begin, int64_t end, std::string name) {
     range(thread, begin, end, std::move(name), schema::RangeCategory::kApi);
   }
-  // The call that launches; what it launches refers to it by the number.
+  // The launching call; launched activities refer to it by the returned number.
   int64_t launch(int64_t thread, int64_t begin, int64_t end,
                  std::string name = "cudaLaunchKernel") {
     range(thread, begin, end, std::move(name), schema::RangeCategory::kApi).correlation =
@@ -59,7 +59,7 @@ class GpuTrace {
     activities_.push_back({row, std::move(name)});
     return activities_.back().row;
   }
-  // A kernel that was launched one unit before it began.
+  // A kernel launched one unit before it begins.
   void kernel(int64_t thread, int64_t stream, int64_t begin, int64_t end,
               std::string name = "gemm") {
     activity(stream, begin, end, launch(thread, begin - 1, begin), std::move(name));
@@ -140,7 +140,7 @@ class GpuTrace {
     return *std::move(digest);
   }
 
-  // Totals over [begin, end), of the whole way from rows to sums.
+  // Totals over [begin, end), from rows all the way to sums.
   Sums sums(int64_t begin, int64_t end, const std::vector<CommSpan>& comm = {}) {
     const RankDigest rank = digest();
     const std::vector<LatticePiece> pieces = lattice_of(rank, comm);

@@ -128,14 +128,14 @@ class DumpReader {
     const std::string state = text(entry, "state");
     if (state == "completed") return CollectiveState::kComplete;
     if (state == "started") return CollectiveState::kRunning;
-    // Retired: its work object is gone, and it was not seen to fail.
+    // Retired: its work object is gone, and no failure was observed.
     if (data_.boolean(data_.find(entry, "retired")).value_or(false))
       return CollectiveState::kComplete;
     return CollectiveState::kEnqueued;
   }
 
-  // Nobody follows the calls of such a group one by one: what became of all of them stands at its
-  // end.
+  // The calls of such a group are not tracked one by one: the outcome of all of them is recorded at
+  // its end.
   void end_coalesced(const DumpEntry& end, bool is_message) {
     for (auto entry = dump_.entries.rbegin(); entry != dump_.entries.rend(); ++entry) {
       const bool message = entry->function == Function::kSend || entry->function == Function::kRecv;
@@ -178,7 +178,7 @@ class DumpReader {
     return elements;
   }
 
-  // Frames come innermost first; those of torch itself say nothing of the program.
+  // Frames come innermost first; frames of torch itself are not of interest.
   std::string innermost_frame(Id frames) const {
     std::string first;
     for (size_t i = 0; i < std::min<size_t>(64, data_.size(frames)); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flight-recorder dump of PyTorch, as it is in the file.
+// A dump of PyTorch's flight recorder, as it is in the file.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace dprof::analyzer::flight_recorder {
 struct DumpGroup {
   std::string name;  // unique in the job
   std::string description;
-  std::vector<int> members;  // global ranks, by their number in the group; empty = not told
+  std::vector<int> members;  // global ranks, by number in the group; empty = unknown
 };
 
 struct DumpEntry {
   size_t group = 0;  // index into Dump::groups
   schema::Function function{};
-  std::optional<int64_t> sequence;  // of collectives per group; of messages the rank's own count
+  std::optional<int64_t> sequence;  // of collectives per group; of messages per rank
   std::optional<int64_t> peer;      // number in the group
-  std::optional<int64_t> own;       // this rank's number in it, as a message's name says
+  std::optional<int64_t> own;       // this rank's number in it, from a message's name
   std::optional<int64_t> bytes;     // of this rank's input
   std::optional<int64_t> count;
   schema::DataType dtype{};
@@ -35,31 +35,31 @@ struct DumpEntry {
   std::optional<int64_t> started_ns;
   std::optional<int64_t> completed_ns;
   std::string thread;
-  std::string frame;  // the innermost one of the program: "train.py:123 step"
+  std::string frame;  // the program's innermost frame: "train.py:123 step"
 };
 
 struct Dump {
   std::string version;
-  std::optional<int> rank;  // where the file tells
+  std::optional<int> rank;  // if the file contains it
   std::string host;
   std::vector<DumpGroup> groups;
-  std::vector<DumpEntry> entries;          // as they stand in the file: by record number
-  std::map<std::string, int64_t> skipped;  // entries that could not be used, by why
+  std::vector<DumpEntry> entries;          // in the file's order: by record number
+  std::map<std::string, int64_t> skipped;  // unusable entries, by reason
 };
 
-// kNotATrace if it is something else.
+// kNotATrace if the file is no dump.
 Result<Dump> dump_of(const PlainData& data);
 
-// "nccl:recv 3<-0", "_all_gather_base", "coalesced": what is done, and of messages who with.
+// "nccl:recv 3<-0", "_all_gather_base", "coalesced": the operation, and the peers of a message.
 struct EntryName {
-  std::optional<schema::Function> function;  // nullopt = none that moves data
+  std::optional<schema::Function> function;  // nullopt = moves no data
   std::optional<int64_t> peer;
   std::optional<int64_t> own;
   bool coalesced = false;  // ends a group of calls that share a number
 };
 [[nodiscard]] EntryName entry_name(std::string_view profiling_name);
 
-// The rank that a file's name ends in: "_dump_12", "nccl_trace_rank_3.json".
+// The rank at the end of a file's name: "_dump_12", "nccl_trace_rank_3.json".
 [[nodiscard]] std::optional<int> rank_in_name(std::string_view file_name);
 
 }  // namespace dprof::analyzer::flight_recorder

@@ -75,7 +75,7 @@ class TraceFiller {
     sink_.add(row);
   }
 
-  // All ranks must give a group the same hash, each from its own file.
+  // The hash of a group must be the same in the files of all ranks.
   int64_t communicator(const DumpEntry& entry) {
     const auto known = communicators_.find(entry.group);
     if (known != communicators_.end()) return known->second;
@@ -115,7 +115,7 @@ class TraceFiller {
     return entry->second;
   }
 
-  // Where the program called the first thing that it did not finish: an open range.
+  // Where the program called the first unfinished operation: an open range.
   void add_pending_frame() {
     for (const DumpEntry& entry : dump_.entries) {
       if (entry.state == schema::CollectiveState::kComplete || entry.frame.empty() ||

@@ -49,7 +49,7 @@ TEST(PickleTest, ValuesOfEveryKind) {
 }
 
 TEST(PickleTest, DictsAndReferences) {
-  // {"a": x, "b": x} where x = [1], remembered before it is filled.
+  // {"a": x, "b": x} where x = [1], memoised before it is filled.
   const std::string body =
       "}(" + bytes({'U', 1, 'a', ']', 'q', 0, 'K', 1, 'a'}) + bytes({'U', 1, 'b', 'h', 0}) + "u";
   const Result<PlainData> data = read_pickle(pickle(body));
@@ -161,7 +161,7 @@ TEST(DumpTest, MessagesSayTheirPeerAndCountByThemselves) {
   EXPECT_EQ(one.state, CollectiveState::kRunning);
 }
 
-// The calls of a coalesced group are never seen to end; their last entry is.
+// The ends of calls in a coalesced group are not observed; the end of its last entry is.
 TEST(DumpTest, EndOfACoalescedGroupIsThatOfItsCalls) {
   const Result<Dump> dump = dump_from(json_dump(entry("nccl:all_reduce", 7, "scheduled") + "," +
                                                 entry("nccl:all_reduce", 8, "scheduled") + "," +

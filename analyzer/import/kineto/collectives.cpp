@@ -47,7 +47,7 @@ std::optional<int64_t> first_elements(std::string_view dims) {
       any = false;
       --depth;
       ++at;
-      if (depth == 1) break;  // the first input is over
+      if (depth == 1) break;  // end of the first input
     } else if (c >= '0' && c <= '9') {
       const size_t begin = at;
       while (at < dims.size() && dims[at] >= '0' && dims[at] <= '9') ++at;
@@ -142,7 +142,7 @@ void Collectives::index_calls() {
   }
 }
 
-// The innermost call that the launch lies in; one nested in another begins later.
+// The innermost call that contains the launch; a nested one begins later.
 Collectives::Call* Collectives::find_call(std::vector<Call>& calls, const Kernel& kernel,
                                           const Launch& launch,
                                           const std::unordered_map<int64_t, size_t>& by_external) {
@@ -218,7 +218,7 @@ void Collectives::add_from_kernel(const Kernel& kernel) {
   sink_.add(row);
 }
 
-// Ranges of Gloo's (and MPI's) workers are the execution; the calls came in the same order.
+// Ranges of Gloo's (and MPI's) workers are the execution; their calls are in the same order.
 void Collectives::add_executions() {
   std::map<Function, std::deque<Call*>> waiting;
   std::vector<Call*> in_order;
@@ -254,7 +254,7 @@ void Collectives::add_executions() {
   }
 }
 
-// Calls whose execution is not in the file. A range within a call says the same as the call.
+// Calls whose execution is not in the file. A range within a call describes the same call.
 void Collectives::add_unobserved() {
   const auto add = [&](Call& call, schema::Backend backend) {
     if (call.used || !call.fields.function) return;

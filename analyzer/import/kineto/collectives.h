@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a collective together from what a file has of it: its kernel, the call that launched it
+// Assembles a collective from its events in a file: its kernel, the call that launched it
 // (record_param_comms), and PyTorch's range around it (nccl:all_reduce, gloo:broadcast).
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace dprof::analyzer::kineto {
 
-// What an event says of a collective, whichever event it is.
+// Facts about a collective, from any of its events.
 struct CollectiveFields {
   std::optional<schema::Function> function;
   schema::DataType dtype{};
@@ -27,10 +27,10 @@ struct CollectiveFields {
   bool has_group = false;
 };
 
-// A kernel takes the call that its launch lies in (on the launching thread, by correlation), else
-// the one with its external id. A call without a kernel is a row of its own, without times of its
-// execution; a range of Gloo's is the execution itself. Launches are found in the second look, when
-// the ranges come in order.
+// A kernel belongs to the call that contains its launch (on the launching thread, by correlation),
+// else to the call with its external id. A call without a kernel gets its own row, without
+// execution times; a Gloo range is the execution itself. Launches are found in the second pass,
+// when the ranges are in order.
 //
 // Memory  about 1 KB per collective.
 class Collectives {
@@ -41,12 +41,12 @@ class Collectives {
   void set_own_rank(std::optional<int> rank) { own_rank_ = rank; }
   void set_job_backend(schema::Backend backend) { job_backend_ = backend; }
 
-  // The event is a kernel of a communication library, or has its metadata.
+  // The event is a kernel of a communication library, or carries its metadata.
   void add_kernel(const Event& event, const schema::GpuActivityRow& row, std::string_view name);
   // The event is record_param_comms, or a range "nccl:…", "gloo:…", "mpi:…".
   void add_call(const Event& event, const schema::HostRangeRow& row, std::string_view name);
 
-  // A wait for an event whose record was called with this correlation.
+  // A wait for an event whose record call has this correlation.
   void add_dependency(const schema::GpuDependencyRow& row, std::optional<int64_t> record);
 
   void range(const schema::HostRangeRow& row);
@@ -96,7 +96,7 @@ class Collectives {
   std::vector<Call> calls_;   // record_param_comms
   std::vector<Call> ranges_;  // nccl:…, gloo:…, mpi:…
   std::vector<Dependency> dependencies_;
-  std::unordered_map<int64_t, Launch> launches_;  // by the correlations that are wanted
+  std::unordered_map<int64_t, Launch> launches_;  // by correlation, only those needed
   std::unordered_map<int64_t, size_t> calls_by_external_, ranges_by_external_;
   int64_t without_group_ = 0;
 };

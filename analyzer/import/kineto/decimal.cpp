@@ -9,7 +9,7 @@ namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A decimal number, taken apart: 0.DIGITS * 10^point.
+// A parsed decimal number: 0.DIGITS * 10^point.
 struct Decimal {
   bool negative = false;
   std::string_view whole, fraction;
@@ -44,10 +44,10 @@ std::optional<Decimal> take_apart(std::string_view text) {
   return number;
 }
 
-// The number times 10^shift, rounded half up (away from 0), as far as `limit` goes.
+// The number times 10^shift, rounded half up (away from 0), if it is within `limit`.
 std::optional<int64_t> scaled(const Decimal& number, int shift, uint64_t limit) {
   const int64_t places = static_cast<int64_t>(number.whole.size()) + number.exponent + shift;
-  const auto digit = [&](int64_t i) -> uint64_t {  // i-th of whole and fraction
+  const auto digit = [&](int64_t i) -> uint64_t {  // i-th digit of whole and fraction
     const auto at = static_cast<size_t>(i);
     if (at < number.whole.size()) return static_cast<uint64_t>(number.whole[at] - '0');
     const size_t in_fraction = at - number.whole.size();
@@ -68,9 +68,9 @@ std::optional<int64_t> scaled(const Decimal& number, int shift, uint64_t limit) 
   return number.negative ? -static_cast<int64_t>(sum) : static_cast<int64_t>(sum);
 }
 
-// Most times: a few digits, a point, three digits.
+// Fast path for most times: a few digits, a point, three digits.
 std::optional<int64_t> quick_ns(std::string_view text, int* decimals) {
-  constexpr size_t kSafe = 16;  // digits: 1000 times that number fits 64 bit
+  constexpr size_t kSafe = 16;  // digits: 1000 times such a number fits in 64 bits
   uint64_t whole = 0;
   size_t at = 0;
   while (at < text.size() && is_digit(text[at])) whole = whole * 10 + (text[at++] & 0xFU);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// The part of the file that is in memory: what is not yet used, and what was appended to it.
+// The part of the file in memory: unused text, followed by newly read text.
 class Window {
  public:
   explicit Window(Input& input) : input_(input) {}
@@ -20,7 +20,7 @@ class Window {
   void use_to(const char* at) { at_ = static_cast<size_t>(at - buffer_.data()); }
   void use(size_t bytes) { at_ += bytes; }
 
-  // Appends the next block behind text(); false at the end of the file.
+  // Appends the next block after text(); false at the end of the file.
   bool more() {
     const std::string_view block = input_.next();
     if (block.empty()) return false;
@@ -63,7 +63,7 @@ class Reader {
   }
 
  private:
-  // False: the file ends here, or the handler wants no more.
+  // False: the end of the file, or the handler stopped.
   bool refill() {
     if (end_.stopped) return false;
     if (!handler_.go_on()) {
@@ -78,7 +78,7 @@ class Reader {
     return false;
   }
 
-  // First character that is no white space; '\0' at the end of the file.
+  // First character that is not white space; '\0' at the end of the file.
   char peek() {
     while (true) {
       Cursor cursor(window_.text());
@@ -146,8 +146,8 @@ class Reader {
     return false;
   }
 
-  // Calls `read` on the window, again with more of the file while it ends within what is read.
-  // kTooDeep also where the window would grow too long.
+  // Calls `read` on the window, and again with more of the file while it needs more. Returns
+  // kTooDeep also if the window would become too long.
   template <typename Read>
   Scan attempt(Read&& read) {
     while (true) {
@@ -204,7 +204,7 @@ class Reader {
     return find_next_event();
   }
 
-  // Passes over a value by its quotes and brackets, whatever its size and depth.
+  // Skips a value by its quotes and brackets, whatever its size and depth.
   bool skip_balanced() {
     int64_t depth = 0;
     bool in_string = false;
@@ -220,7 +220,7 @@ class Reader {
           window_.use(i + 1);
           return true;
         }
-        if (depth == 0 && (c == ',' || c == '}' || c == ']')) {  // behind a bare word
+        if (depth == 0 && (c == ',' || c == '}' || c == ']')) {  // after a bare word
           window_.use(i);
           return true;
         }
@@ -238,7 +238,7 @@ class Reader {
     return cut("within a value that is too long or nested too deep");
   }
 
-  // After something that is no JSON: goes to the next `}, {`, at whose '{' an event should begin.
+  // After invalid JSON: goes to the next `}, {`, whose '{' should begin an event.
   bool find_next_event() {
     enum class Seen : uint8_t { kNothing, kClose, kComma } seen = Seen::kNothing;
     do {

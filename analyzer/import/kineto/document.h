@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer::kineto {
 
-// Why an element of `traceEvents` is no event.
+// Why an element of `traceEvents` is not an event.
 enum class BadElement : uint8_t { kNotAnObject, kNotJson, kTooDeep, kTooLong };
 
 class DocumentHandler {
@@ -22,22 +22,22 @@ class DocumentHandler {
   // Valid during the call.
   virtual void event(const Event& event) = 0;
   virtual void bad_element(BadElement why) = 0;
-  // A member of the outermost object, but traceEvents; before or after it. Too long ones are left
-  // out.
+  // A member of the outermost object except traceEvents; before or after it. Members that are too
+  // long are left out.
   virtual void member(std::string_view key, const Value& value) = 0;
   // After each block of the file; false: stop reading.
   virtual bool go_on() = 0;
 };
 
 struct DocumentEnd {
-  bool has_events = false;  // there was a `traceEvents`, or a bare array
+  bool has_events = false;  // the file has a `traceEvents`, or is a bare array
   bool whole = false;       // read to its end
-  bool stopped = false;     // the handler did not want to go on
+  bool stopped = false;     // the handler stopped
   std::string why;          // if not whole: what was found instead
 };
 
-// Holds one block of the file, or one event where that is longer (kMaxElement at most). What is no
-// JSON within an event costs that event only, if the next one can be found.
+// Holds one block of the file, or one event if that is longer (kMaxElement at most). Invalid JSON
+// within an event costs only that event, if the next one can be found.
 // Cost  O(bytes), no allocation per event.
 DocumentEnd read_document(Input& input, DocumentHandler& handler);
 

@@ -13,7 +13,7 @@ constexpr Named<Field> kFieldNames[] = {
     {"tid", Field::kTid}, {"ts", Field::kTs},    {"dur", Field::kDur},   {"id", Field::kId},
     {"id2", Field::kId2}, {"args", Field::kArgs}};
 
-// Kineto's words of 2020 to 2026; some were written small once.
+// Kineto's words of 2020 to 2026; some were once lower-case.
 constexpr Named<Arg> kArgNames[] = {
     {"name", Arg::kName},
     {"labels", Arg::kLabels},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event of a Chrome JSON file, as it stands in the text.
+// One event of a Chrome JSON file, as text.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace dprof::analyzer::kineto {
 
-// Members of an event that are looked at.
+// Members of an event that are read.
 enum class Field : uint8_t { kPh, kCat, kName, kPid, kTid, kTs, kDur, kId, kId2, kArgs, kCount };
 
-// Members of an event's `args` that are looked at.
+// Members of an event's `args` that are read.
 enum class Arg : uint8_t {
   kName,
   kLabels,
@@ -98,8 +98,7 @@ class Event {
   std::array<Value, kArgs> args_;
 };
 
-// Reads one event; `cursor` stands at its '{'. Of a member that comes twice the last counts.
-// O(bytes).
+// Reads one event; `cursor` is at its '{'. Of duplicate members the last one counts. O(bytes).
 Scan read_event(Cursor& cursor, Event& event);
 
 }  // namespace dprof::analyzer::kineto

@@ -21,7 +21,7 @@ constexpr std::string_view kHostMembers[] = {"host_name", "hostname", "host"};
 
 constexpr Skip kBadBase{.what = "times at zero (baseTimeNanoseconds) out of range"};
 
-// Times beyond this many ns count from 1970 (2001); uptimes are shorter.
+// Times beyond this many ns count from 1970 (they are after 2001); uptimes are shorter.
 constexpr int64_t kEpochFromNs = 1'000'000'000'000'000'000;
 
 std::optional<int> small_number(const json& object, const char* key) {

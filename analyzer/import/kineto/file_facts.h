@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file says beside its events: rank, job, host, devices, clock.
+// A file's data besides its events: rank, job, host, devices, clock.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace dprof::analyzer::kineto {
 
 class FileFacts {
  public:
-  // A member of the outermost object; they may stand before or after the events.
+  // A member of the outermost object, before or after the events.
   void member(std::string_view key, const Value& value);
-  // The name of a process, as the events' metadata gives it: "rank 3" is told nowhere else.
+  // A process's name from the events' metadata: the only place of "rank 3".
   void process_name(std::string_view process, std::string_view name);
-  // The rank is known; whatever the file says is of another one of several.
+  // Sets the rank; the file's own is that of another one of several.
   void be_rank(int rank) { given_rank_ = rank; }
-  // By the text of `pid`; empty unless the processes are of several ranks.
+  // By the text of `pid`; empty unless the processes belong to several ranks.
   [[nodiscard]] const std::map<std::string, int>& ranks_of_processes() const;
 
   // True: the file has members that only Kineto writes.
@@ -30,8 +30,7 @@ class FileFacts {
   [[nodiscard]] std::optional<int> rank() const;
   [[nodiscard]] std::string_view backend() const { return backend_; }
 
-  // `latest_ns`: the latest time of the file, by which it is seen whether its times count from
-  // 1970.
+  // `latest_ns`: the latest time in the file, which shows whether its times count from 1970.
   void give_to(TraceSink& sink, Groups& groups, int64_t latest_ns, int decimals);
 
  private:
@@ -47,7 +46,7 @@ class FileFacts {
   std::string host_;
   std::string distributed_;
   std::optional<int64_t> base_ns_;
-  bool bad_base_ = false;  // no whole number, or one beyond kMaxTimeNs
+  bool bad_base_ = false;  // not a whole number, or beyond kMaxTimeNs
   std::map<std::string, std::string> meta_;
   struct Device {
     std::string name;

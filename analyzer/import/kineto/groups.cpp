@@ -17,7 +17,7 @@ std::string text_of(const Value& value) {
   return value.escaped ? unescape(value.raw) : std::string(value.raw);
 }
 
-// FNV-1a, without the sign; 0 would mean none.
+// FNV-1a, without the sign bit; never 0, which means none.
 int64_t hash_of(std::string_view text) {
   uint64_t hash = 0xCBF29CE484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;

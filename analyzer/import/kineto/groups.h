@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process groups, as the events of a file tell of them.
+// Process groups, from the events of a file.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace dprof::analyzer::kineto {
 
-// What one event says of its group; any part may be missing.
+// One event's data about its group; any part can be missing.
 struct GroupFields {
   std::string name;
-  std::string ranks;  // "[0, 1]", or cut as "[0, 1, 2, ..., 63]"
+  std::string ranks;  // "[0, 1]", or truncated as "[0, 1, 2, ..., 63]"
   std::optional<int64_t> size, start, stride;
 
   friend auto operator<=>(const GroupFields&, const GroupFields&) = default;
@@ -26,11 +26,11 @@ struct GroupFields {
 
 GroupFields group_fields_of(const Event& event);
 
-// "[0, 1]": {0, 1}; nullopt where it is cut short or something else.
+// "[0, 1]": {0, 1}; nullopt if truncated or something else.
 std::optional<std::vector<int>> rank_list(std::string_view text);
 
-// All ranks must give the same group the same hash, each from its own file: it is made of name,
-// members and back end.
+// A group's hash must be the same in the files of all ranks: it is made from name, members and back
+// end.
 class Groups {
  public:
   // From the file's list of its groups.
@@ -38,12 +38,12 @@ class Groups {
     members_[std::move(name)] = std::move(members);
   }
 
-  // Number of a group for communicator(). Few distinct ones; the last is remembered.
+  // Number of a group, for communicator(). Few distinct ones; the last one is cached.
   size_t number(GroupFields fields);
-  // True if nothing at all is known of it.
+  // True if nothing is known about it.
   [[nodiscard]] bool is_unknown(size_t number) const { return groups_[number] == GroupFields{}; }
 
-  // The communicator of a group and a back end, made when it is new.
+  // The communicator of a group and a back end, created on first use.
   int64_t communicator(TraceSink& sink, size_t number, schema::Backend backend,
                        std::optional<int> own_rank);
   // Members of a group, in order; empty = unknown.

@@ -13,11 +13,11 @@
 namespace dprof::analyzer::kineto {
 namespace {
 
-// Hands each event to the importer of its rank, by its process (`pid`). What the file says of
-// itself goes to all of them; events of processes without a rank are counted with the first one.
+// Passes each event to the importer of its rank, by its process (`pid`). Data about the file goes
+// to all of them; events of processes without a rank are counted with the first one.
 class Splitter final : public DocumentHandler {
  public:
-  // `rank_of_process` by the text of `pid`, as the names of the processes told it.
+  // `rank_of_process` by the text of `pid`, from the names of the processes.
   static Result<std::unique_ptr<Splitter>> make(FileSink& run, const Input& input,
                                                 std::map<std::string, int> rank_of_process);
 
@@ -26,7 +26,7 @@ class Splitter final : public DocumentHandler {
   void member(std::string_view key, const Value& value) override;
   bool go_on() override;
 
-  // After the document. Fails as the sinks do.
+  // After the document. Fails if a sink fails.
   Status finish();
 
  private:
@@ -94,7 +94,7 @@ std::optional<int64_t> positive(std::optional<int64_t> value) {
   return value.value_or(0) > 0 ? value : std::nullopt;
 }
 
-// 7 of "7" and of "stream 7".
+// 7 from "7" and from "stream 7".
 std::optional<int64_t> trailing_number(const Value& value) {
   if (!value.scalar()) return std::nullopt;
   std::string_view text = value.raw;
@@ -103,7 +103,7 @@ std::optional<int64_t> trailing_number(const Value& value) {
   return whole_number(text);
 }
 
-// Three numbers, as "[32, 2, 1]".
+// Three numbers, like "[32, 2, 1]".
 bool read_triple(const Value& value, int64_t& x, int64_t& y, int64_t& z) {
   if (value.kind != Value::Kind::kArray) return false;
   const char* at = value.raw.data() + 1;
@@ -143,7 +143,7 @@ bool recognises(std::string_view head) {
   return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
 }
 
-// Once more, now that it is known which process is of which rank.
+// Second pass, with known ranks of the processes.
 Status read_each_rank(const std::filesystem::path& path, FileSink& run,
                       std::map<std::string, int> rank_of_process) {
   run.drop();
@@ -386,7 +386,7 @@ void Importer::gpu_row(const Event& event, const Span& span, Topic topic) {
   sink_.add(row, shape_of(event));
 }
 
-// What the device waited for, besides that it did.
+// What the device waited for, in addition to the wait.
 void Importer::sync_row(const Event& event, const schema::GpuActivityRow& row) {
   schema::GpuActivityRow sync = row;
   sync.kind = GpuActivityKind::kSync;

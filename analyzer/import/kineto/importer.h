@@ -29,16 +29,16 @@ class Importer final : public DocumentHandler, public SecondLook {
   void member(std::string_view key, const Value& value) override;
   bool go_on() override;
 
-  // After the document: what is known only at its end.
+  // After the document: processes data that is complete only at its end.
   void finish();
   void range(const schema::HostRangeRow& row) override;
   void all_seen() override;
-  [[nodiscard]] int64_t broken() const { return broken_; }  // elements that are no JSON
-  // By the names of its processes, where they are of several ranks; else empty.
+  [[nodiscard]] int64_t broken() const { return broken_; }  // elements that are invalid JSON
+  // By the names of its processes, if they belong to several ranks; else empty.
   [[nodiscard]] const std::map<std::string, int>& ranks_of_processes() const {
     return facts_.ranks_of_processes();
   }
-  // The events are of one rank of several in the file.
+  // The events belong to one of several ranks in the file.
   void be_rank(int rank) { facts_.be_rank(rank); }
 
  private:
@@ -68,8 +68,8 @@ class Importer final : public DocumentHandler, public SecondLook {
   Threads threads_;
   Pairs pairs_;
   FileFacts facts_;
-  std::string name_;  // scratch, of a name with escapes
-  int decimals_ = 0;  // most that a time had
+  std::string name_;  // scratch, for a name with escapes
+  int decimals_ = 0;  // most decimals of a time
   int64_t latest_ = 0;
   bool has_kineto_rows_ = false;
   int64_t broken_ = 0;

@@ -59,7 +59,7 @@ const char* find_structure(const char* at, const char* end) {
   return at;
 }
 
-// Passes over a string whose opening quote was passed; nullptr where the text ends first.
+// Skips a string after its opening quote; nullptr if the text ends first.
 const char* pass_string(const char* at, const char* end, bool& escaped) {
   while (true) {
     at = find_string_end(at, end);
@@ -100,7 +100,7 @@ Scan Cursor::bare() {
   return at_ == begin ? Scan::kBad : Scan::kDone;
 }
 
-// Passes over an object or array. Only the number of brackets counts, not their kind.
+// Skips an object or array. Counts brackets without distinguishing their kind.
 Scan Cursor::container() {
   int depth = 0;
   while (true) {
@@ -192,7 +192,7 @@ std::optional<uint32_t> hex4(std::string_view text) {
   return code;
 }
 
-// `at` stands behind "\u"; returns how many characters of `raw` from there were used.
+// `at` is after "\u"; returns the number of characters of `raw` used from there.
 size_t append_unicode(std::string_view raw, size_t at, std::string& out) {
   std::optional<uint32_t> code = hex4(raw.substr(at));
   if (!code) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds its way through JSON text that may be cut off or sloppy, without copying and without
-// recursion. Sloppy is what tools really write: trailing commas, NaN and inf, raw control
-// characters and unknown escapes within strings, bare words as values.
+// Scans JSON text that can be truncated or sloppy, without copying and without recursion. Sloppy
+// means what tools really write: trailing commas, NaN and inf, raw control characters and unknown
+// escapes in strings, bare words as values.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace dprof::analyzer::kineto {
 
 enum class Scan : uint8_t {
   kDone,
-  kMore,     // the text ends within what was to be read
-  kBad,      // no JSON
+  kMore,     // the text ends too early
+  kBad,      // invalid JSON
   kTooDeep,  // more than kMaxDepth levels
 };
 
 inline constexpr int kMaxDepth = 512;
 
-// A value as it stands in the text; strings without their quotes and with their escapes.
+// A value as it is in the text; strings without their quotes, but with their escapes.
 struct Value {
   enum class Kind : uint8_t { kNone, kString, kBare, kObject, kArray };  // kBare: number, null, …
   std::string_view raw;
   Kind kind = Kind::kNone;
-  bool escaped = false;  // a string with a backslash in it
+  bool escaped = false;  // a string that contains a backslash
 
   [[nodiscard]] bool there() const { return kind != Kind::kNone; }
-  // A string, or a bare word: numbers come in both forms.
+  // A string, or a bare word: numbers occur in both forms.
   [[nodiscard]] bool scalar() const { return kind == Kind::kString || kind == Kind::kBare; }
 };
 
@@ -64,7 +64,7 @@ class Cursor {
   const char* end_;
 };
 
-// The text that a string stands for, as UTF-8 without NUL.
+// The text of a string, as UTF-8 without NUL.
 std::string unescape(std::string_view raw);
 
 }  // namespace dprof::analyzer::kineto

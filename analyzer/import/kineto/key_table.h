@@ -15,7 +15,7 @@ struct Named {
   Key key;
 };
 
-// Open addressing; a miss is one comparison as a rule. Built once, then immutable.
+// Open addressing; a miss usually costs one comparison. Built once, then immutable.
 template <typename Key, size_t kSlots>
 class KeyTable {
  public:
@@ -38,7 +38,7 @@ class KeyTable {
   }
 
  private:
-  // Length and three characters tell the words apart well enough.
+  // Length and three characters distinguish the words well enough.
   static size_t slot_of(std::string_view name) {
     const auto c = [&](size_t i) {
       return static_cast<size_t>(static_cast<unsigned char>(name[i]));

@@ -59,7 +59,7 @@ class KinetoTest : public ::testing::Test {
     return all;
   }
 
-  // What was skipped, as the diagnostics name it, less the file's name.
+  // Skipped rows as in the diagnostics, without the file's name.
   std::vector<std::pair<std::string, std::string>> remarks() {
     std::vector<std::pair<std::string, std::string>> all;
     const TraceReader reader = trace();
@@ -148,7 +148,7 @@ TEST_F(KinetoTest, EveryEventIsInATableOrCounted) {
     {}, 7, null]})");
   EXPECT_THAT(ranges(), ElementsAre(std::tuple("a", 0, 1000), std::tuple("zero", 8000, 0)));
   EXPECT_EQ(summary.files[0].rows, 2);
-  EXPECT_EQ(summary.files[0].skipped, 14);  // 17 less 2 rows and the thread's name
+  EXPECT_EQ(summary.files[0].skipped, 14);  // 17 minus 2 rows and the thread's name
   EXPECT_EQ(lost(), 14);
   EXPECT_FALSE(summary.damaged) << "the file itself is whole";
   EXPECT_THAT(
@@ -241,7 +241,7 @@ TEST_F(KinetoTest, GzipIsKnownByItsContent) {
   gzclose(file);
   ASSERT_TRUE(import_files({path}, folder_.path() / "run", {.overwrite = true}).ok());
   EXPECT_EQ(ranges().size(), 1U);
-  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 12);  // cut in its data
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 12);  // cut within its data
   const Result<ImportSummary> cut =
       import_files({path}, folder_.path() / "run", {.overwrite = true});
   EXPECT_TRUE(!cut.ok() || cut->damaged);
@@ -284,8 +284,8 @@ TEST_F(KinetoTest, ABaseTimeThatIsNoTimeIsCountedAndNotUsed) {
   }
 }
 
-// Two ranks in one file; the names of their processes stand after their events, and one process is
-// of nobody.
+// Two ranks in one file; the names of their processes follow their events, and one process has no
+// rank.
 TEST_F(KinetoTest, SeveralRanksInOneFileAreSeveralTraces) {
   const ImportSummary summary = import(R"({"schemaVersion": 1,
 "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4},

@@ -36,7 +36,7 @@ void Pairs::close(std::vector<Open>& open, size_t at, int64_t time) {
   sink_.used();  // the end
 }
 
-// Category and id; a local id is one of its process.
+// Category and id; a local id belongs to its process.
 const std::string& Pairs::async_key(const Event& event) {
   key_.assign(event[Field::kCat].raw);
   key_ += '\n';

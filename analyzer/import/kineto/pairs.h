@@ -14,7 +14,7 @@
 namespace dprof::analyzer::kineto {
 
 // B/E nest on their thread; an end with a name ends the innermost range of that name. b/e and S/F
-// belong together by category and id, on any thread. What has no end stays open.
+// are paired by category and id, on any thread. Ranges without an end stay open.
 // Memory  the open ones.
 class Pairs {
  public:
@@ -25,7 +25,7 @@ class Pairs {
   void begin_async(const Event& event, int64_t thread, int64_t time, std::string_view name);
   void end_async(const Event& event, int64_t time);
 
-  // Writes what is still open.
+  // Writes the ranges that are still open.
   void finish();
 
  private:

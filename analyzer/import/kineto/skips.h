@@ -6,7 +6,7 @@
 
 namespace dprof::analyzer::kineto {
 
-// Other rows say the same.
+// Other rows contain the same data.
 inline constexpr Skip kLaunchArrows{
     "flow arrows of the profiler (the correlation and sequence columns say the same)", true};
 inline constexpr Skip kGpuAnnotations{

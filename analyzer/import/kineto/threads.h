@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host threads of a file: pids and tids are numbers or words there.
+// Host threads of a file, where pids and tids are numbers or words.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace dprof::analyzer::kineto {
 
-// A missing tid is the pid's main thread, a missing pid that of the tid.
+// A missing tid is taken to be the pid (its main thread), a missing pid to be the tid.
 class Threads {
  public:
   explicit Threads(TraceSink& sink) : sink_(sink) {}
 
-  // The thread of an event. Most events are of the same one as the event before.
+  // The thread of an event. Most events are on the same thread as the previous one.
   int64_t of(const Event& event);
   void is_autograd(int64_t thread) { set_role(thread, schema::ThreadRole::kAutograd); }
   void communicates(int64_t thread) { set_role(thread, schema::ThreadRole::kCommunication); }
-  // From metadata, which may come before or after the thread's events.
+  // From metadata, which can precede or follow the thread's events.
   void name(const Event& event, std::string name);
 
-  // Gives names and main threads; returns how many names were of no thread with events.
+  // Sets names and main threads; returns the number of names of threads without events.
   int64_t finish();
 
  private:

@@ -81,7 +81,7 @@ struct FunctionWord {
   Function function;
 };
 
-// In this order: the longer words hold the shorter ones.
+// In this order, because the longer words contain the shorter ones.
 constexpr FunctionWord kFunctionWords[] = {
     {"allreduce", Function::kAllReduce}, {"reducescatter", Function::kReduceScatter},
     {"allgather", Function::kAllGather}, {"alltoall", Function::kAllToAll},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of Kineto's and NCCL's, and what they mean here.
+// The words of Kineto and NCCL, and their meaning here.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace dprof::analyzer::kineto {
 
-// The range that tells of a call into c10d.
+// The range of a call into c10d.
 inline constexpr std::string_view kCallName = "record_param_comms";
 
-// What an event's `cat` says that it is. Kineto's words changed in 2022; both are known.
+// The meaning of an event's `cat`. Kineto's words changed in 2022; both are known.
 enum class Topic : uint8_t {
   kOther,  // not one of Kineto's
   kOp,
@@ -31,7 +31,7 @@ enum class Topic : uint8_t {
 };
 Topic topic_of(std::string_view category);
 
-// A node of the autograd graph, by the name of the operator.
+// Whether the name is that of a node of the autograd graph.
 bool is_autograd_name(std::string_view name);
 
 schema::GpuActivityKind copy_kind(std::string_view name);
@@ -43,7 +43,7 @@ std::optional<schema::Function> function_of(std::string_view name);
 // A kernel of NCCL or RCCL.
 bool is_communication_kernel(std::string_view name);
 
-// How a communication kernel's name says that values are combined; kNone = it does not say.
+// The reduction in a communication kernel's name; kNone = not in the name.
 schema::Reduction reduction_of(schema::Function function, std::string_view kernel);
 
 // "Float", "c10::BFloat16", "long int" …

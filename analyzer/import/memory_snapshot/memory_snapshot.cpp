@@ -76,7 +76,7 @@ class SnapshotFiller {
     return Done{};
   }
 
-  // A row that follows the one before.
+  // A row that follows the previous one.
   void add(schema::MemoryEventKind kind, uint64_t address, int64_t bytes,
            std::optional<int64_t> requested = {}, std::optional<int64_t> stack = {}) {
     schema::MemoryEventRow row = now_;
@@ -170,7 +170,7 @@ class SnapshotFiller {
         blocks);
   }
 
-  // Frames come innermost first. A list of frames stands once in the file, however many refer to
+  // Frames come innermost first. A list of frames is in the file only once, however many refer to
   // it.
   std::optional<int64_t> stack(PlainData::Id frames) {
     if (data_.size(frames) == 0) return std::nullopt;
@@ -190,7 +190,7 @@ class SnapshotFiller {
     return entry->second > 0 ? std::optional(entry->second) : std::nullopt;
   }
 
-  // Those of one name and device nest; the latest that began ends first.
+  // Annotations with the same name and device nest; the latest one begun ends first.
   void add_annotations() {
     if (snapshot_.annotations.empty()) return;
     const int64_t thread =
@@ -239,7 +239,7 @@ class SnapshotFiller {
   const Snapshot& snapshot_;
   std::string file_;
   TraceSink& sink_;
-  schema::MemoryEventRow now_;  // of the device that is being read: its time and totals
+  schema::MemoryEventRow now_;  // of the device being read: its time and totals
   std::unordered_map<PlainData::Id, int64_t> stacks_;
   bool dated_ = false;
 };

@@ -8,7 +8,7 @@
 namespace dprof::analyzer::memory_snapshot {
 namespace {
 
-constexpr int64_t kBlockBytes = 512;  // what the allocator hands out is a multiple
+constexpr int64_t kBlockBytes = 512;  // the allocator's blocks are multiples of this
 constexpr int64_t kMostHeld = int64_t{1} << 60;
 
 // Reserved addresses: segments, or parts of expandable ones.
@@ -23,7 +23,7 @@ class Reserved {
     return true;
   }
 
-  // All of it, or nothing.
+  // Takes all of it, or nothing.
   bool take(uint64_t begin, int64_t bytes) {
     const uint64_t end = begin + static_cast<uint64_t>(bytes);
     auto first = pieces_.upper_bound(begin);
@@ -51,7 +51,7 @@ class Reserved {
   }
 
  private:
-  std::map<uint64_t, uint64_t> pieces_;  // begin, end; they may touch, and do not overlap
+  std::map<uint64_t, uint64_t> pieces_;  // begin, end; they can touch, but do not overlap
 };
 
 class Backwards {
@@ -86,7 +86,7 @@ class Backwards {
   }
 
  private:
-  static constexpr PlainData::Id kFreedLater = PlainData::kNothing - 1;  // no file has so many
+  static constexpr PlainData::Id kFreedLater = PlainData::kNothing - 1;  // beyond any real node
 
   int64_t undo(const Event& event) {
     switch (event.action) {

@@ -79,7 +79,7 @@ class SnapshotReader {
     device.segments.push_back({*begin, *size});
     device.reserved_bytes = std::min(device.reserved_bytes + *size, kMostInAll + 1);
     const Id blocks = data_.find(dict, "blocks");
-    uint64_t at = *begin;  // old files have no addresses of blocks: they follow each other
+    uint64_t at = *begin;  // old files have no block addresses: blocks are adjacent
     for (size_t i = 0; i < data_.size(blocks); ++i) {
       const Id block = data_.item(blocks, i);
       const auto length = bytes(block, "size");
@@ -103,7 +103,7 @@ class SnapshotReader {
     const bool waits = state == "active_pending_free" || state == "active_awaiting_free";
     if (!waits && state != "active_allocated") return skip("blocks of an unknown state");
     if (waits) device.waiting_bytes = std::min(device.waiting_bytes + length, kMostInAll);
-    // Before PyTorch 2.1 what is known of a block stood in its history.
+    // Before PyTorch 2.1 a block's data was in its history.
     const Id history = data_.item(data_.find(dict, "history"), 0);
     const Id own = data_.find(dict, "frames");
     const auto requested = bytes(dict, "requested_size");

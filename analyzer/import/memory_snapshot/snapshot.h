@@ -18,7 +18,7 @@ enum class Action : uint8_t {
   kAlloc,
   kFreeRequested,  // the block still waits for other streams
   kFree,
-  kSegmentAlloc,  // from the device, or a part of an expandable segment
+  kSegmentAlloc,  // from the device, or part of an expandable segment
   kSegmentFree,
   kOutOfMemory,
   kSnapshot,
@@ -26,11 +26,11 @@ enum class Action : uint8_t {
 
 struct Event {
   Action action{};
-  uint64_t address = 0;  // of kOutOfMemory none
-  int64_t bytes = 0;     // of blocks what was asked for
-  int64_t time_ns = 0;   // CLOCK_REALTIME; never before that of the event before
+  uint64_t address = 0;  // none for kOutOfMemory
+  int64_t bytes = 0;     // for blocks: the requested size
+  int64_t time_ns = 0;   // CLOCK_REALTIME; not before the previous event's
   PlainData::Id frames = PlainData::kNothing;
-  std::optional<int64_t> device_free;  // of kOutOfMemory
+  std::optional<int64_t> device_free;  // for kOutOfMemory
 };
 
 struct Block {
@@ -45,13 +45,13 @@ struct Segment {
   int64_t bytes = 0;
 };
 
-// When the snapshot was taken, and what led to it.
+// One device's state when the snapshot was taken, and the preceding events.
 struct DeviceState {
   std::vector<Segment> segments;
-  std::vector<Block> active;  // allocated, or still waited for
+  std::vector<Block> active;  // allocated, or freed but still in use by other streams
   int64_t active_bytes = 0;
   int64_t reserved_bytes = 0;
-  int64_t waiting_bytes = 0;  // of active: freed, and waited for
+  int64_t waiting_bytes = 0;  // the freed part of active
   int64_t free_pieces = 0;
   int64_t largest_free = 0;
   std::vector<Event> events;
@@ -69,10 +69,10 @@ struct Snapshot {
   std::map<int, DeviceState> devices;
   std::vector<Annotation> annotations;
   std::string settings;                         // PYTORCH_CUDA_ALLOC_CONF
-  std::map<std::string_view, int64_t> skipped;  // what could not be used, by why
+  std::map<std::string_view, int64_t> skipped;  // unusable data, by reason
 };
 
-// kNotATrace if it is something else, kDamaged if its sizes make no sense.
+// kNotATrace if it is something else, kDamaged if its sizes are implausible.
 Result<Snapshot> snapshot_of(const PlainData& data);
 
 }  // namespace dprof::analyzer::memory_snapshot

@@ -28,7 +28,7 @@ struct Process {
   TraceSink* trace = nullptr;
   std::map<uint64_t, int64_t> communicators;
   int64_t largest = 0;
-  int64_t undated = 0;  // records without the time of their begin
+  int64_t undated = 0;  // records without a begin time
 };
 
 class Reader {
@@ -58,7 +58,7 @@ class Reader {
   }
 
  private:
-  // Takes the whole objects; what is begun and not ended stays.
+  // Consumes complete objects; an incomplete one remains.
   Status take(std::string& pending) {
     std::string_view rest = pending;
     size_t taken = 0;
@@ -101,7 +101,7 @@ class Reader {
     row.function = record.function;
     row.sequence = record.sequence;
     row.bytes = input_bytes(record);
-    // A record is written soon after its collective has ended.
+    // A record is written soon after its collective ends.
     if (!record.start_ns) ++process.undated;
     row.start_ns = record.start_ns.value_or(record.written_ns - record.duration_ns);
     row.end_ns = *row.start_ns + record.duration_ns;

@@ -36,7 +36,7 @@ std::string text(const Json* json) {
   return json != nullptr && json->is_string() ? json->get<std::string>() : std::string();
 }
 
-// Microseconds; nullopt where they make no sense.
+// Microseconds; nullopt if implausible.
 std::optional<int64_t> ns_of(const std::optional<int64_t>& us) {
   constexpr int64_t kLimit = (int64_t{1} << 61) / 1000;
   if (!us || *us < 0 || *us > kLimit) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<uint64_t> hash_of(std::string_view hex) {
   return value;
 }
 
-// The first channel's begin; the call's where kernels were not seen.
+// The first channel's begin; the call's if kernels were not observed.
 std::optional<int64_t> start_of(const Json* times) {
   std::optional<int64_t> first;
   const Json* channels = member(times, "kernel_events");

@@ -20,20 +20,20 @@ struct Record {
   int64_t pid = 0;
   schema::Function function{};
   std::optional<int64_t> sequence;
-  std::optional<int64_t> message_bytes;  // as NCCL counts: of a reduce-scatter, what one rank gets
+  std::optional<int64_t> message_bytes;  // as NCCL counts: for a reduce-scatter, one rank's result
   int64_t duration_ns = 0;
-  std::optional<int64_t> start_ns;  // nullopt: only when the record was written is known
+  std::optional<int64_t> start_ns;  // nullopt: only the time of writing is known
   int64_t written_ns = 0;           // CLOCK_REALTIME
   // As the plugin computed them, in 1e9 bytes/s.
   std::optional<double> algbw_gbs;
   std::optional<double> busbw_gbs;
 };
 
-// The next JSON object of the text, which it is cut off from; "" where there is none. What lies
-// between objects (line ends, commas) is passed over. nullopt: the object does not end.
+// The next JSON object of the text, removed from it; "" = none. Separators between objects (line
+// ends, commas) are skipped. nullopt: the object is incomplete.
 [[nodiscard]] std::optional<std::string_view> next_object(std::string_view& text);
 
-// kNotATrace: no record of a collective; kDamaged: not JSON.
+// kNotATrace: not a record of a collective; kDamaged: not JSON.
 Result<Record> record_of(std::string_view object);
 
 // Bytes of this rank's input, as the trace's tables count them.

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMostProcesses = 128;  // each has a trace open
 constexpr int64_t kRowsBetweenTells = 1 << 14;
 
-// Tables of events that become nothing yet.
+// Event tables that are not imported yet.
 struct Unused {
   std::string_view table;
   Skip cause;
@@ -49,7 +49,7 @@ constexpr Unused kUnused[] = {
     {"CUDNN_EVENTS", {"cuBLAS and cuDNN calls"}},
 };
 constexpr Skip kOtherTables{"rows of other tables with times"};
-// Have times, and are no events of the program.
+// They have times, but are not events of the program.
 constexpr std::string_view kNoEvents[] = {"DIAGNOSTIC_EVENT", "ANALYSIS_DETAILS"};
 
 bool recognises(std::string_view head) {
@@ -62,7 +62,7 @@ bool recognises(std::string_view head) {
   return id != static_cast<uint32_t>(schema::kApplicationId);  // dprof's own
 }
 
-// A file in the run's hidden folder that is gone with this.
+// A file in the run's hidden folder, deleted with this object.
 class Unpacked {
  public:
   static Result<std::unique_ptr<Unpacked>> make(const fs::path& packed, FileSink& run) {
@@ -92,7 +92,7 @@ class Unpacked {
   Unpacked& operator=(const Unpacked&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  static constexpr double kShare = 0.2;  // of an import's time, or so
+  static constexpr double kShare = 0.2;  // approximate share of an import's time
 
  private:
   Unpacked(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
@@ -136,7 +136,7 @@ class Reader {
     run_.damaged(fmt::format("table {}: {}", table, status.error().what));
   }
 
-  // Of tables without the column of processes, and of rows that leave it empty.
+  // From tables without a process column, and rows with an empty one.
   int64_t find_first_process() {
     for (const TableReader& reader : table_readers()) {
       std::optional<int64_t> found;
@@ -149,7 +149,7 @@ class Reader {
     return 0;
   }
 
-  // nullptr: its rows are counted only, or stop() says why not.
+  // nullptr: its rows are only counted, or stop() gives the reason.
   Process* process(std::optional<int64_t> global_id, bool make) {
     const int64_t id = process_of(global_id.value_or(first_process_));
     if (last_ != nullptr && last_->id() == id) return last_;
@@ -167,7 +167,7 @@ class Reader {
     return last_ = known->second.get();
   }
 
-  // Now and then: false where the import is to end, of which good() tells.
+  // Occasionally: false if the import is to end; good() has the reason.
   bool go_on() {
     if (++seen_ % kRowsBetweenTells != 0) return !stopped_;
     const double part = static_cast<double>(seen_) / static_cast<double>(about_rows_ + 1);
@@ -199,7 +199,7 @@ class Reader {
     return good();
   }
 
-  // A recording that holds nothing of the program: said, and never passed over.
+  // A recording without data of the program is reported, never skipped.
   Status make_empty() {
     Process* empty = process(std::nullopt, true);
     if (empty == nullptr) return good();
@@ -239,7 +239,7 @@ class Reader {
     return good();
   }
 
-  // Of several that tell nothing, the one with the lowest device comes first.
+  // Of several processes without a rank, the one with the lowest device comes first.
   void settle_ranks() {
     std::vector<Process*> workers;  // with a device
     for (auto& [id, process] : processes_) {
@@ -252,8 +252,8 @@ class Reader {
       if (process->first_device() || processes_.size() == 1) workers.push_back(process.get());
       if (rank) told_ = true;
     }
-    // The environment is that of the command which Nsight started: of one process it tells the
-    // rank.
+    // The environment is that of the command started by Nsight: it shows the rank only of a single
+    // process.
     if (workers.size() != 1) return;
     Process& only = *workers.front();
     const LaunchedAs& as = session_.launched;
@@ -267,7 +267,7 @@ class Reader {
   void give_facts(const Process& process) {
     TraceSink& sink = process.sink();
     FileClock clock{.host = session_.host};
-    // Two recordings of one host have no common clock that is good enough.
+    // Two recordings of one host have no sufficiently accurate common clock.
     if (session_.realtime_at_zero_ns) {
       clock.session = std::to_string(*session_.realtime_at_zero_ns);
       clock.realtime_at_zero_ns = session_.realtime_at_zero_ns;
@@ -305,7 +305,7 @@ class Reader {
   int64_t seen_ = 0;
   int64_t others_ = 0;  // rows of processes that have no trace
   int64_t beyond_ = 0;
-  bool told_ = false;  // a rank, by the file's rows
+  bool told_ = false;  // a rank was found in the file's rows
   std::optional<Error> stopped_;
 };
 
@@ -318,7 +318,7 @@ Status read(const fs::path& path, FileSink& run) {
   }
   Result<Tables> tables = Tables::open(unpacked ? fs::path(unpacked->path()) : path);
   if (!tables.ok()) {
-    // The name that the user knows.
+    // The name known to the user.
     Error error = tables.error();
     if (unpacked && error.what.starts_with(unpacked->path()))
       error.what.replace(0, unpacked->path().size(), path.string());

@@ -21,7 +21,7 @@ using schema::Reduction;
 constexpr int64_t kUntoldHash = 0x6E737973;  // "nsys": the same in all files
 constexpr int64_t kLargestJob = 1 << 20;
 
-// Little-endian, of the widths that NCCL's fields have.
+// Little-endian, in the widths of NCCL's fields.
 std::optional<int64_t> field(std::string_view bytes, const SchemaEntry& entry) {
   constexpr int64_t kWide[] = {7, 8, 9, 10, 17, 18, 22, 23};  // NVTX's types of eight bytes
   const size_t width =
@@ -47,7 +47,7 @@ std::optional<Function> called_function(std::string_view name) {
   return kineto::function_of(name);
 }
 
-// What NCCL makes of sends and receives.
+// Functions that NCCL implements with sends and receives.
 bool is_of_messages(Function function) {
   switch (function) {
     case Function::kSend:
@@ -156,7 +156,7 @@ std::vector<NcclCalls::Window> NcclCalls::windows() const {
   return windows;
 }
 
-// The kernels in the order of their launches.
+// The kernels in launch order.
 void NcclCalls::give_kernels(std::vector<Window>& windows) {
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const ApiCall& launch = kernels_[i].launch;
@@ -169,7 +169,7 @@ void NcclCalls::give_kernels(std::vector<Window>& windows) {
   }
 }
 
-// A kernel that names no function can be of any.
+// A kernel without a function in its name can be of any.
 bool NcclCalls::fits(const Kernel& kernel, Function function) {
   if (kernel.of_messages) return is_of_messages(function);
   return !kernel.function || *kernel.function == function;
@@ -180,7 +180,7 @@ void NcclCalls::write(const Window& window) {
   for (const size_t number : window.calls) {
     const Call& call = calls_[number];
     const Kernel* own = nullptr;
-    const Kernel* shared = nullptr;  // of an earlier call as well
+    const Kernel* shared = nullptr;  // also that of an earlier call
     for (size_t k = 0; own == nullptr && k < window.kernels.size(); ++k) {
       const Kernel& kernel = kernels_[window.kernels[k]];
       if (!fits(kernel, call.function)) continue;
@@ -221,7 +221,7 @@ void NcclCalls::add(const Call* call, const Kernel* kernel) {
   row.communicator_id = communicator(payload.communicator);
   row.bytes = payload.bytes;
   if (row.bytes && row.function == Function::kReduceScatter) {
-    // NCCL tells the size of a rank's share; what goes in is as many of them as there are ranks.
+    // NCCL records the size of one rank's share; the input is that times the number of ranks.
     const std::optional<int64_t> ranks = communicators_[*payload.communicator].ranks;
     int64_t whole = 0;
     const bool known = ranks && !__builtin_mul_overflow(*row.bytes, *ranks, &whole);

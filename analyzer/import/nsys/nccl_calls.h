@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts NCCL's operations together from what a file has of them: the NVTX range of the call, and the
+// Assembles NCCL's operations from their events in a file: the NVTX range of the call, and the
 // kernel that it launched.
 #pragma once
 
@@ -16,28 +16,28 @@
 
 namespace dprof::analyzer::nsys {
 
-// The call of CUDA's API that a row of a device belongs to.
+// The CUDA API call of a device row.
 struct ApiCall {
-  int64_t thread = -1;  // -1 = it is not in the file
+  int64_t thread = -1;  // -1 = not in the file
   int64_t start = 0;
-  bool polls = false;  // cudaEventQuery and its like: it waits for nothing
+  bool polls = false;  // cudaEventQuery and the like: does not wait
 };
 using ApiCalls = std::unordered_map<int64_t, ApiCall>;  // by correlation, of one process
 
-// What a range of NCCL's carries, where the export has payloads (--include-blobs).
+// The payload of an NCCL range, if the export has payloads (--include-blobs).
 struct NcclPayload {
   std::optional<int64_t> communicator;
   std::optional<int64_t> bytes;
   std::optional<int64_t> reduction;
   std::optional<int64_t> root;
   std::optional<int64_t> peer;
-  std::optional<int64_t> ranks;  // of the calls that make a communicator, like `rank`
+  std::optional<int64_t> ranks;  // for calls that create a communicator, like `rank`
   std::optional<int64_t> rank;
 };
 [[nodiscard]] NcclPayload nccl_payload(const PayloadSchema& schema, std::string_view bytes);
 
-// A call launches in itself, or within a group in the outermost ncclGroupEnd: its kernels are then
-// given to the group's calls in order, and one kernel to all that it can be of.
+// A call launches its kernel itself or, within a group, in the outermost ncclGroupEnd: its kernels
+// are then assigned to the group's calls in order, and one kernel to all calls that it fits.
 //
 // Memory  some 200 bytes per call and kernel.
 class NcclCalls {
@@ -48,10 +48,10 @@ class NcclCalls {
                  const NcclPayload& payload);
   void add_kernel(const schema::GpuActivityRow& row, std::string_view name);
 
-  // When all ranges, kernels and calls of the API have come.
+  // After all ranges, kernels and API calls.
   void finish(const ApiCalls& apis);
 
-  // Of the largest communicator, which is the job's.
+  // In the largest communicator, which is the job's.
   [[nodiscard]] std::optional<int> rank() const { return rank_; }
   [[nodiscard]] std::optional<int> world_size() const { return world_size_; }
 
@@ -72,7 +72,7 @@ class NcclCalls {
     bool of_messages = false;
     ApiCall launch;
   };
-  // Where kernels of some calls are launched.
+  // The window in which some calls' kernels are launched.
   struct Window {
     int64_t thread = 0;
     int64_t start = 0;
@@ -82,7 +82,7 @@ class NcclCalls {
   };
   struct Member {
     std::optional<int64_t> ranks, rank;
-    std::optional<int64_t> id;  // of the trace's table, once it is there
+    std::optional<int64_t> id;  // in the trace's table, once it exists
   };
 
   [[nodiscard]] std::vector<Window> windows() const;
@@ -96,7 +96,7 @@ class NcclCalls {
   std::vector<Call> calls_;
   std::vector<Kernel> kernels_;
   std::map<int64_t, Member> communicators_;  // by hash
-  std::optional<int64_t> untold_;            // the one of calls that tell none
+  std::optional<int64_t> untold_;            // for calls without a communicator
   int64_t without_communicator_ = 0;
   std::optional<int> rank_, world_size_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports made here, with the oddities of real ones (each pitfall that docs/import.md names).
+// Synthetic exports with the oddities of real ones (each pitfall in docs/import.md).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ constexpr int64_t kEpoch = 1'779'630'014'975'716'426;
 int64_t process(int64_t pid) { return kMachine | pid << 24; }
 int64_t thread(int64_t pid, int64_t tid) { return process(pid) | tid; }
 
-// Schema 3.24, with the columns that are read and some that are not.
+// Schema 3.24, with the columns that are read and some others.
 constexpr std::string_view kTables = R"(
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
@@ -102,7 +102,7 @@ class NsysTest : public ::testing::Test {
  protected:
   NsysTest() { make("a.sqlite"); }
 
-  // Begins a further file.
+  // Begins another file.
   void make(const std::string& name) {
     name_ = name;
     Result<schema::Database> database =
@@ -135,7 +135,7 @@ class NsysTest : public ::testing::Test {
     sql(fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({}, {}, 0, {}, {}, {}, {})",
                     start, end, thread(pid, pid), correlation, name, returned));
   }
-  // `more`: further columns and their values, as ", color" and ", 7".
+  // `more`: further columns and their values, like ", color" and ", 7".
   void nvtx(int64_t pid, int type, int64_t start, const std::string& end, const std::string& text,
             const std::string& columns = "", const std::string& values = "") {
     sql(
@@ -327,9 +327,9 @@ TEST_F(NsysTest, ShiftedExportsGiveTheSameTrace) {
 
 TEST_F(NsysTest, RowsWithoutUsableTimesAreCounted) {
   launch(10, 1, 100, 200, 260);
-  launch(10, 2, 110, 300, 0);                 // CUPTI does not know
+  launch(10, 2, 110, 300, 0);                 // unknown to CUPTI
   launch(10, 3, 120, 500, 400);               // before its start
-  launch(10, 4, 130, 500, int64_t{1} << 62);  // no time at all
+  launch(10, 4, 130, 500, int64_t{1} << 62);  // not a time
   nvtx(10, 59, 140, "100", "'backwards'");
   nvtx(10, 35, 150, "NULL", "'half a range'");
   import();
@@ -464,7 +464,7 @@ TEST_F(NsysTest, NewTypesOfSynchronisation) {
   const auto waits = rows<GpuDependencyRow>();
   ASSERT_THAT(waits, SizeIs(2));
   EXPECT_EQ(waits[0].event, 77);
-  EXPECT_EQ(waits[0].wait_ns, 25);  // the call's begin, 5 being the trace's
+  EXPECT_EQ(waits[0].wait_ns, 25);  // from the call's begin; 5 is the trace's begin
   EXPECT_EQ(waits[0].record_ns, 0);
   ASSERT_TRUE(waits[0].record_stream_id && waits[0].wait_stream_id);
   EXPECT_EQ(streams[static_cast<size_t>(*waits[0].record_stream_id)].cuda_stream, 7);
@@ -544,7 +544,7 @@ class NsysNcclTest : public NsysTest {
         "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId, schemaId, idx, type, name, offset) VALUES {}",
         fmt::format(fmt::runtime(fields), id)));
   }
-  // Header and numbers of eight bytes, as hexadecimal text or as a blob.
+  // Header and eight-byte numbers, as hexadecimal text or as a blob.
   static std::string blob(uint64_t schema, std::vector<uint64_t> words, bool as_text = true) {
     std::vector<uint64_t> all = {1, schema, words.size() * 8, 32};
     all.insert(all.end(), words.begin(), words.end());
@@ -562,7 +562,7 @@ TEST_F(NsysNcclTest, GroupedCallsTakeTheKernelOfTheirGroupsEnd) {
   call(120, 125, 21);  // receive
   call(130, 180, 23);  // group end: launches
   launch(10, 5, 150, 300, 400, 0, 8);
-  call(200, 240, 24);  // an all-reduce of its own
+  call(200, 240, 24);  // a separate all-reduce
   launch(10, 6, 220, 500, 700, 0, 9);
   call(250, 260, 24);                  // one whose kernel is not in the file
   launch(10, 7, 270, 800, 900, 0, 9);  // and a kernel without a call

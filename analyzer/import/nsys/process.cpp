@@ -18,10 +18,10 @@ using schema::GpuActivityKind;
 using schema::PayloadKind;
 using schema::RangeCategory;
 
-constexpr int64_t kNone = 4294967295;  // of a stream or an event: it does not apply
-constexpr int64_t kNotReady = 600;     // what a poll returns, no error
+constexpr int64_t kNone = 4294967295;  // of a stream or event: not applicable
+constexpr int64_t kNotReady = 600;     // the result of a poll, no error
 
-// The places of the columns; start, end and process come first in all.
+// The column positions; start, end and process come first in all tables.
 enum : int { kStart, kEnd, kProcess, kFirst };
 
 namespace kernel_column {
@@ -174,7 +174,7 @@ std::optional<int64_t> positive(std::optional<int64_t> value) {
   return value.value_or(0) > 0 ? value : std::nullopt;
 }
 
-// 4294967295 is what Kineto has as -1.
+// 4294967295 corresponds to Kineto's -1.
 int64_t stream_number(std::optional<int64_t> stream) {
   return stream.value_or(0) == kNone ? -1 : stream.value_or(0);
 }
@@ -256,7 +256,7 @@ int64_t Process::thread(std::optional<int64_t> global_id) {
   return last_thread_ = entry->second;
 }
 
-// The first of `count` columns with ids of strings that says something.
+// The first usable one of `count` columns with string ids.
 const Process::Name& Process::name_of(const Row& row, int first, int count) {
   static const Name kNameless;
   for (int column = first; column < first + count; ++column) {
@@ -361,7 +361,7 @@ void Process::graph(const Row& row) {
       .graph = graph});
 }
 
-// Times of synchronisations are those of the host: no device is busy then.
+// Synchronisations have host times: no device is busy then.
 void Process::sync(const Row& row) {
   using namespace sync_column;
   const std::optional<Span> at = span(row);
@@ -433,7 +433,7 @@ void Process::api(const Row& row) {
   if (const int64_t returned = row[kReturned].value_or(0); returned != 0 && returned != kNotReady)
     ++failed_calls_;
   if (correlation) {
-    // The outermost call, where one of the driver's is within one of the runtime's.
+    // The outermost call, if a driver call is within a runtime call.
     const auto wanted = apis_.find(*correlation);
     if (wanted != apis_.end() && (wanted->second.thread < 0 || at->start < wanted->second.start))
       wanted->second = {.thread = on, .start = at->start, .polls = name.polls};
@@ -563,7 +563,7 @@ void Process::nvtx_range(const Row& row, const Span& span, bool is_open, RangeCa
   nccl_.add_range(range.thread_id, span.start, is_open ? INT64_MAX : end, name, payload);
 }
 
-// `blob` becomes the bytes of a payload with a schema, valid until the next row.
+// `blob` is set to the bytes of a payload with a schema, valid until the next row.
 RangeDetail Process::detail(const Row& row, int64_t domain_number, std::string_view& blob) {
   using namespace nvtx_column;
   RangeDetail detail;

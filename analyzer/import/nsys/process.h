@@ -19,10 +19,10 @@
 
 namespace dprof::analyzer::nsys {
 
-// Rows come table by table (kTableReaders), those of devices before the calls of the API, so that
-// it is known which calls matter.
+// Rows come table by table (kTableReaders), device tables before API calls, so that the relevant
+// calls are known.
 //
-// Memory  beside the sink's: NCCL's operations, synchronisations, steps, distinct names.
+// Memory  besides the sink's: NCCL's operations, synchronisations, steps, distinct names.
 class Process {
  public:
   Process(TraceSink& sink, const Tables& tables, const Session& session, int64_t id)
@@ -39,7 +39,7 @@ class Process {
   void overhead(const Row& row);
   void memory(const Row& row);
 
-  // When all tables were read.
+  // After all tables.
   void finish();
 
   [[nodiscard]] int64_t id() const { return id_; }
@@ -80,7 +80,7 @@ class Process {
   };
 
   [[nodiscard]] std::optional<Span> span(const Row& row);
-  // Of a row that has its device, context and stream from `column` on.
+  // For a row with device, context and stream from `column` on.
   int64_t stream(int64_t device, const Row& row, int column);
   int64_t thread(std::optional<int64_t> global_id);
   const Name& name_of(const Row& row, int first, int count);
@@ -115,21 +115,21 @@ class Process {
   std::vector<NamedStep> steps_;
   std::vector<Wait> waits_;
   std::unordered_map<int64_t, Record> records_;                // by id of the synchronisation
-  std::unordered_map<int64_t, std::vector<Record>> of_event_;  // where there is no such id
+  std::unordered_map<int64_t, std::vector<Record>> of_event_;  // if there is no such id
   bool has_payloads_ = false;
-  std::string payload_;      // of the row that is being read
+  std::string payload_;      // of the row being read
   int64_t last_schema_ = 0;  // and its schema
   int64_t json_payloads_ = 0;
   int64_t failed_calls_ = 0;
   int64_t graphs_ = 0;
 };
 
-// How the tables are read, in this order. Columns: start, end, process or thread, further ones.
+// The tables' readers, in this order. Columns: start, end, process or thread, further ones.
 struct TableReader {
   std::string_view table;
   std::span<const std::string_view> columns;
   void (Process::*read)(const Row& row);
-  bool makes_a_trace = true;  // rows of other processes are counted only
+  bool makes_a_trace = true;  // rows of other processes are only counted
 };
 [[nodiscard]] std::span<const TableReader> table_readers();
 

@@ -178,7 +178,7 @@ class Reading {
     });
   }
 
-  // The newest of a thread comes last.
+  // Of a thread's names the newest is last.
   void names() {
     constexpr std::string_view kColumns[] = {"globalTid", "nameId"};
     each("ThreadNames", kColumns, [&](const Row& row) {
@@ -186,7 +186,7 @@ class Reading {
     });
   }
 
-  // They come in any order: a domain's ranges may stand before its name.
+  // Unordered: a domain's ranges can precede its name.
   void nvtx_names() {
     if (!tables_.has("NVTX_EVENTS", "eventType")) return;
     constexpr std::string_view kColumns[] = {"eventType", "globalTid", "domainId", "text",
@@ -203,8 +203,8 @@ class Reading {
     each("NVTX_EVENTS", kColumns, visit, "eventType IN (39, 75)");
   }
 
-  // Recordings of before 2025 that are exported by newer versions keep their types in a column of
-  // its own, and have 0 in all rows of the new one.
+  // If a recording from before 2025 is exported by a newer version, its types are in a separate
+  // column, and the new column is 0 in all rows.
   void sync_types() {
     constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
     constexpr std::string_view kEnum[] = {"id", "name"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an export says beside its events: clock, host, devices, ranks, names.
+// An export's data besides its events: clock, host, devices, ranks, names.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct Gpu {
   std::optional<int64_t> compute_capability;
 };
 
-// What the recorder itself remarked.
+// A remark of the recorder itself.
 struct Warning {
   std::optional<int64_t> process;
-  bool lost = false;  // it says that records are missing
+  bool lost = false;  // it reports missing records
   std::string text;
 };
 
@@ -45,8 +45,8 @@ struct PayloadSchema {
 };
 using SchemaKey = std::pair<int64_t, int64_t>;  // domain, schema
 
-// Ranks as the launcher's environment variables tell them. Nothing else of the environment is ever
-// looked at: it holds passwords and keys.
+// Ranks from the launcher's environment variables. No other variable is read: the environment
+// contains passwords and keys.
 struct LaunchedAs {
   std::optional<int> rank, local_rank, world_size, node_rank;
 };
@@ -56,10 +56,10 @@ struct Session {
   std::string schema_version;
   std::string host;
   std::string cuda_driver;
-  std::string command;  // the program alone: its arguments may hold keys, too
+  std::string command;  // the program only: its arguments can contain keys, too
   std::optional<int64_t> realtime_at_zero_ns;
-  int64_t shift_ns = 0;           // the exporter added it to each time
-  std::optional<int64_t> end_ns;  // as the rows have times
+  int64_t shift_ns = 0;           // added to each time by the exporter
+  std::optional<int64_t> end_ns;  // in the time of the rows
   LaunchedAs launched;
   std::map<int64_t, int> mpi_ranks;                             // by process
   std::map<std::pair<int64_t, int64_t>, Gpu> gpus;              // by pid and CUDA's ordinal
@@ -68,13 +68,13 @@ struct Session {
       stream_names;                                            // pid, context, stream
   std::map<int64_t, std::string> thread_names;                 // by global id
   std::map<std::pair<int64_t, int64_t>, std::string> domains;  // by process and NVTX domain
-  std::map<int64_t, SyncKind> sync_names;  // what the file says of its types of synchronisation
-  bool old_sync_types = false;             // they stand in deprecatedSyncType
+  std::map<int64_t, SyncKind> sync_names;  // the file's names of its synchronisation types
+  bool old_sync_types = false;             // they are in deprecatedSyncType
   std::vector<Warning> warnings;
   std::map<SchemaKey, PayloadSchema> schemas;
   std::vector<std::string> damages;
 
-  // On the session's clock; nullopt: it cannot be a time.
+  // On the session's clock; nullopt: not a possible time.
   [[nodiscard]] std::optional<int64_t> time(std::optional<int64_t> in_file) const;
 };
 

@@ -6,7 +6,7 @@
 
 namespace dprof::analyzer::nsys {
 
-// Other rows say the same.
+// Other rows contain the same data.
 inline constexpr Skip kPolls{"synchronisations that are a poll (the call is there)", true};
 
 // Missing.

@@ -48,7 +48,7 @@ std::string Tables::without_path(const std::string& what) const {
   return what.starts_with(path) ? what.substr(path.size()) : what;
 }
 
-// Tables that have rows of their own: no views, no virtual tables.
+// Tables with rows of their own: no views, no virtual tables.
 Status Tables::read_catalogue() {
   std::vector<std::string> names;
   Result<schema::Statement> all =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of an Nsight Systems export. Their columns move with each version, and those without
-// rows are left out: so all is found by name, and what is missing reads as NULL.
+// The tables of an Nsight Systems export. Columns move between versions, and tables without rows
+// are left out: everything is found by name, and missing data reads as NULL.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace dprof::analyzer::nsys {
 
-// A row of a scan: columns by their place in the list that was asked for.
+// A row of a scan: columns by their position in the requested list.
 class Row {
  public:
   explicit Row(const schema::Statement& statement) : statement_(statement) {}
@@ -38,15 +38,15 @@ class Row {
 // Threading  one thread.
 class Tables {
  public:
-  // kNotATrace: SQLite, and no export of Nsight Systems. kDamaged.
+  // kNotATrace: SQLite, but not an export of Nsight Systems. kDamaged.
   static Result<Tables> open(const std::filesystem::path& path);
 
   [[nodiscard]] bool has(std::string_view table) const { return columns_.contains(table); }
   [[nodiscard]] bool has(std::string_view table, std::string_view column) const;
   [[nodiscard]] std::vector<std::string> names() const;
 
-  // Visits all rows of a table that is there; false from `visit` (bool(const Row&)) ends it. After
-  // a failure, which is damage, what came before was visited.
+  // Visits all rows of an existing table until `visit` (bool(const Row&)) returns false. On
+  // failure, which means damage, the rows before it were visited.
   template <typename Visit>
   Status each(std::string_view table, std::span<const std::string_view> columns, Visit&& visit,
               std::string_view condition = {}) const {
@@ -62,12 +62,12 @@ class Tables {
     return fail(Code::kDamaged, "it has more rows than the file has room for");
   }
 
-  // Reads the table StringIds; after a failure string() knows what came before it.
+  // Reads the table StringIds; after a failure, string() has the rows before it.
   Status load_strings();
-  // "" = it is not there.
+  // "" = missing.
   [[nodiscard]] std::string_view string(std::optional<int64_t> id) const;
 
-  // The highest row id of a table: how many rows there are is known only when all are read.
+  // The highest row id of a table: an estimate, as the number of rows is known only at the end.
   [[nodiscard]] int64_t about_rows(std::string_view table) const;
 
  private:
@@ -75,13 +75,13 @@ class Tables {
       : database_(std::move(database)), most_rows_(most_rows) {}
   Status read_catalogue();
   [[nodiscard]] std::string without_path(const std::string& what) const;
-  // A column that is not there is NULL in each row.
+  // A missing column is NULL in each row.
   [[nodiscard]] Result<schema::Statement> scan(std::string_view table,
                                                std::span<const std::string_view> columns,
                                                std::string_view condition) const;
 
   schema::Database database_;
-  int64_t most_rows_;  // no table has more: what claims so goes in circles
+  int64_t most_rows_;  // upper bound of a table's rows: a larger count means a loop
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> columns_;
   std::unordered_map<int64_t, std::string> strings_;
 };

@@ -135,7 +135,7 @@ std::optional<StepName> step_name(std::string_view text) {
     return std::nullopt;
   }
   if (digits == low.size()) {
-    // A word without a number says less: only "step" is one of dprof's own (marker_names.h).
+    // A word without a number is weaker: only "step" is one of dprof's own (marker_names.h).
     return stem == low && stem == "step" ? std::optional(step) : std::nullopt;
   }
   int64_t number = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Nsight's numbers and names mean. The numbers are the same in all versions that were read.
+// The meaning of Nsight's numbers and names. The numbers are the same in all versions examined.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace dprof::analyzer::nsys {
 [[nodiscard]] constexpr int64_t pid_of(int64_t global_id) { return global_id >> 24 & 0xFFFFFF; }
 [[nodiscard]] constexpr int64_t tid_of(int64_t global_id) { return global_id & 0xFFFFFF; }
 
-// nullopt: between two places of the host, which no device did.
+// nullopt: from host to host, without a device.
 [[nodiscard]] std::optional<schema::GpuActivityKind> copy_kind(int64_t kind,
                                                                std::optional<int64_t> source,
                                                                std::optional<int64_t> target);
-// As PyTorch's profiler names it: "Memcpy HtoD (Pageable -> Device)".
+// In the form of PyTorch's profiler: "Memcpy HtoD (Pageable -> Device)".
 [[nodiscard]] std::string copy_name(int64_t kind, std::optional<int64_t> source,
                                     std::optional<int64_t> target);
 [[nodiscard]] std::string memset_name(std::optional<int64_t> memory);
 [[nodiscard]] std::string_view overhead_name(std::optional<int64_t> type);
 
 enum class SyncKind : uint8_t { kUnknown, kEvent, kStreamWait, kStream, kContext };
-// By the name that the file gives the number; kUnknown where it says nothing.
+// By the file's name for the number; kUnknown if it has none.
 [[nodiscard]] SyncKind sync_kind_of_name(std::string_view name);
-// Without names: of the column syncType, and of deprecatedSyncType.
+// Without names: from the column syncType, or deprecatedSyncType.
 [[nodiscard]] SyncKind sync_kind(int64_t type);
 [[nodiscard]] SyncKind old_sync_kind(int64_t type);
 
-// "cudaLaunchKernel" of "cudaLaunchKernel_v7000".
+// "cudaLaunchKernel" from "cudaLaunchKernel_v7000".
 [[nodiscard]] std::string_view plain_api_name(std::string_view name);
 
 // A range that marks a step: "step", "step 7", "iteration: 7", "ProfilerStep#7".
 struct StepName {
-  int priority = 0;  // of several kinds of names in one process the highest is taken
+  int priority = 0;  // if one process has several kinds of names, the highest is used
   std::optional<int64_t> number;
 };
 [[nodiscard]] std::optional<StepName> step_name(std::string_view text);
@@ -48,7 +48,7 @@ struct NamedStep {
   int64_t start = 0;
   std::optional<int64_t> end;
 };
-// In order of their start; those without a number are counted.
+// In order of their start; those without a number are numbered consecutively.
 [[nodiscard]] std::vector<schema::StepRow> steps_of(std::vector<NamedStep> named);
 
 // The type in the name of an NCCL kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)".

@@ -27,7 +27,7 @@ std::optional<std::pair<int64_t, int64_t>> thread_of(const kineto::Event& event)
   return std::pair(*process, *thread);
 }
 
-// The number behind `label`, which `text` begins with; takes both off.
+// The number after `label`, with which `text` begins; removes both.
 std::optional<int64_t> labelled(std::string_view& text, std::string_view label) {
   if (!text.starts_with(label)) return std::nullopt;
   text.remove_prefix(label.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the ranks of an operation table stand: data-parallel rank, stage, tensor-parallel rank.
+// The coordinates of an operation table's ranks: data-parallel rank, stage, tensor-parallel rank.
 #pragma once
 
 #include <compare>
@@ -22,22 +22,22 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-// "PP rank 3, TP rank 0, pp-comm". nullopt = says something else.
+// "PP rank 3, TP rank 0, pp-comm". nullopt = another text.
 struct ThreadName {
   int64_t stage = 0;
   int64_t tensor = 0;
 };
 [[nodiscard]] std::optional<ThreadName> thread_name_of(std::string_view text);
 
-// Filled by the file's names; then asked. Numbers beyond kMostRanks are no ranks.
+// Filled from the file's names, then queried. Numbers beyond kMostRanks are not ranks.
 class Layout {
  public:
   static constexpr int64_t kMostRanks = 1 << 16;
 
-  // A row of the file: what it tells of threads and model chunks.
+  // Learns threads and model chunks from a row of the file.
   void learn(const kineto::Event& event);
 
-  // Whose row it is; nullopt = its thread has no such name.
+  // The rank of a row; nullopt = its thread has no such name.
   [[nodiscard]] std::optional<Place> place_of(const kineto::Event& event) const;
   [[nodiscard]] bool empty() const { return threads_.empty(); }
   [[nodiscard]] int64_t data() const { return data_; }
@@ -46,13 +46,13 @@ class Layout {
   [[nodiscard]] int64_t world() const { return data_ * stages_ * tensor_; }
   [[nodiscard]] bool fits() const { return world() <= kMostRanks; }
 
-  // Tensor ranks lie next to each other, then data-parallel ones, then stages: Megatron's order.
+  // Tensor-parallel ranks are adjacent, then data-parallel ones, then stages: Megatron's order.
   [[nodiscard]] int rank_of(const Place& place) const;
-  // The group that such an operation of a rank meets in, by its numbers; kNext and kPrevious: the
+  // The members of the group in which a rank performs such an operation; kNext and kPrevious: the
   // pipeline.
   [[nodiscard]] std::vector<int> members(const Place& place, With with) const;
-  // The stage that a message goes to or comes from; nullopt = there is none. With several model
-  // chunks the last stage's neighbour is the first.
+  // The stage that a message goes to or comes from; nullopt = none. With several model chunks the
+  // last stage's neighbour is the first.
   [[nodiscard]] std::optional<int64_t> neighbour(const Place& place, With with) const;
 
  private:

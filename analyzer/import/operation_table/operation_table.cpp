@@ -40,7 +40,7 @@ bool recognises(std::string_view head) {
          says("\"step\"");
 }
 
-// First look: only names. Tells of progress as the first half.
+// First pass: only names. Reports progress as the first half.
 class LayoutReader final : public kineto::DocumentHandler {
  public:
   LayoutReader(FileSink& file, const Input& input, Layout& layout)
@@ -66,7 +66,7 @@ struct Rank {
   std::map<int64_t, std::pair<int64_t, int64_t>> steps;  // by index: begin and end
 };
 
-// Second look: the rows.
+// Second pass: the rows.
 class RowReader final : public kineto::DocumentHandler {
  public:
   RowReader(FileSink& file, const fs::path& path, const Input& input, const Layout& layout)
@@ -101,7 +101,7 @@ class RowReader final : public kineto::DocumentHandler {
     for (const auto& [what, skipped] : skipped_)
       first.skip(skipped.first, std::nullopt, skipped.second);
     if (broken_ > 0) file_.damaged(fmt::format("{} of its rows are not JSON", broken_));
-    // A table may hold each 34th step: what is counted are those that are there.
+    // A table can contain every 34th step only: its steps are numbered consecutively.
     std::map<int64_t, int64_t> number_of;
     for (const auto& [place, rank] : ranks_) {
       for (const auto& [index, span] : rank.steps) number_of[index] = 0;
@@ -126,7 +126,7 @@ class RowReader final : public kineto::DocumentHandler {
   }
 
  private:
-  // Of no rank in particular: told at the end, by the first one.
+  // For no particular rank: reported at the end, by the first one.
   void skip(const Skip& cause) {
     auto [entry, is_new] = skipped_.try_emplace(std::string(cause.what), cause, 0);
     ++entry->second.second;
@@ -180,7 +180,7 @@ class RowReader final : public kineto::DocumentHandler {
     span->second = {std::min(span->second.first, *start), std::max(span->second.second, end)};
   }
 
-  // False: there is nobody to do it with.
+  // False: no partner exists.
   bool communicate(Rank& rank, const Operation& operation, int64_t start, int64_t end) {
     schema::CollectiveRow row;
     if (operation.with == With::kNext || operation.with == With::kPrevious) {

@@ -21,7 +21,7 @@ using schema::Function;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Two replicas of two stages; threads as the published tables number them.
+// Two replicas of two stages; threads are numbered as in the published tables.
 class OperationTableTest : public ::testing::Test {
  protected:
   static int thread_of(int data, int stage) { return (stage * 2 + data) * 5; }
@@ -86,7 +86,7 @@ TEST_F(OperationTableTest, EachRankIsATraceWithStepsPhasesAndMessages) {
   const auto steps = first.read_all<schema::StepRow>();
   ASSERT_TRUE(steps.ok());
   ASSERT_EQ(steps->size(), 1U);
-  EXPECT_EQ((*steps)[0].step_index, 0);  // the table says 7: those that are there are counted
+  EXPECT_EQ((*steps)[0].step_index, 0);  // the table says 7: its steps are numbered consecutively
   EXPECT_EQ(*(*steps)[0].end_ns - (*steps)[0].start_ns, 33'000);
   const auto ranges = first.read_all<schema::HostRangeRow>();
   ASSERT_TRUE(ranges.ok());
@@ -118,7 +118,7 @@ TEST_F(OperationTableTest, WhatCannotBeUsedIsCounted) {
   row(0, 0, "forward-compute", 10, 5);
   row(0, 0, "forward-compute", 10, -5);
   row(0, 0, "moon-phase", 10, 5);
-  row(0, 1, "forward-send", 10, 5);  // the last stage has nobody to send to
+  row(0, 1, "forward-send", 10, 5);  // the last stage has no receiver
   rows_.push_back(
       R"({"name":"forward-compute","ph":"X","pid":0,"tid":99,"ts":1,"dur":1,"args":{"step":1,"seq_id":0}})");
   rows_.push_back(

@@ -11,7 +11,7 @@ using schema::Function;
 constexpr std::string_view kForward = "stage_forward";
 constexpr std::string_view kBackward = "stage_backward";
 
-// Megatron's operations, as its timers name them.
+// Megatron's operations, named as by its timers.
 constexpr Operation kOperations[] = {
     {"forward-compute", With::kNobody, Function::kUnknown, kForward},
     {"backward-compute", With::kNobody, Function::kUnknown, kBackward},
@@ -37,7 +37,7 @@ constexpr Operation kOperations[] = {
     {"tp-allgather", With::kTensor, Function::kAllGather, {}},
     {"tp-reducescatter", With::kTensor, Function::kReduceScatter, {}},
     {"embedding-grads-all-reduce", With::kEmbedding, Function::kAllReduce, {}},
-    // The norm of all gradients: every rank waits for every other.
+    // The norm of all gradients: every rank waits for all others.
     {"optimizer-clip-main-grad", With::kWorld, Function::kAllReduce, {}},
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the names of an operation table's rows stand for.
+// The meaning of the names in an operation table's rows.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace dprof::analyzer::operation_table {
 
-// Whom an operation is done with.
+// The partners of an operation.
 enum class With : uint8_t {
   kNobody,     // computation
   kNext,       // the next stage of the pipeline
-  kPrevious,   // the stage before
+  kPrevious,   // the previous stage
   kReplicas,   // the same stage and tensor rank of all data-parallel ranks
   kTensor,     // the tensor-parallel ranks of a stage
   kEmbedding,  // the first and the last stage: they share the embedding
@@ -24,8 +24,8 @@ enum class With : uint8_t {
 struct Operation {
   std::string_view name;
   With with = With::kNobody;
-  schema::Function function{};  // of communication
-  std::string_view range;       // of computation: its name in a trace (schema/marker_names.h)
+  schema::Function function{};  // for communication
+  std::string_view range;       // for computation: its name in a trace (schema/marker_names.h)
   std::string_view also = {};   // a second operation of the same row
 };
 

@@ -26,7 +26,7 @@ constexpr size_t kMostProcesses = 128;
 constexpr int64_t kGpu = 2;  // type of an agent
 constexpr int64_t kMostGpus = 1024;
 constexpr int64_t kTimeLimitNs = int64_t{1} << 61U;
-constexpr int64_t kCopies = 1;  // a stream of its own for copies that tell none
+constexpr int64_t kCopies = 1;  // separate stream for copies without one
 
 constexpr Skip kNoTime{"rows without a usable time"};
 constexpr Skip kNoAgent{"rows of devices that the file does not list"};
@@ -41,7 +41,7 @@ bool recognises(std::string_view head) {
 
 struct Agent {
   bool is_gpu = false;
-  int64_t ordinal = 0;  // among the GPUs
+  int64_t ordinal = 0;  // position among the GPUs
 };
 
 struct Span {
@@ -89,7 +89,7 @@ class Process {
     for (size_t i = 0; i < data_.size(list); ++i) (this->*take)(data_.item(list, i));
   }
 
-  // A GPU's number is its place among the GPUs.
+  // A GPU's number is its position among the GPUs.
   void read_agents() {
     const Id agents = find(root_, "agents");
     int64_t gpus = 0;
@@ -127,7 +127,7 @@ class Process {
     }
   }
 
-  // "hipLaunchKernel": the operation of a kind of record.
+  // "hipLaunchKernel": the operation in a record.
   [[nodiscard]] std::string operation(Id row) const {
     const auto kind = integer(row, "kind");
     const auto number = integer(row, "operation");
@@ -195,7 +195,7 @@ class Process {
     if (kineto::is_communication_kernel(name)) nccl_.add_kernel(activity, name);
   }
 
-  // The grid counts work items, dprof blocks.
+  // The grid counts work items; dprof counts blocks.
   std::optional<schema::KernelShapeRow> shape(Id info) const {
     const Id grid = find(info, "grid_size");
     const Id block = find(info, "workgroup_size");
@@ -304,7 +304,7 @@ class Process {
 
   void give_facts() {
     const Id metadata = find(root_, "metadata");
-    // Times are those since the host was booted.
+    // Times count from the host's boot.
     sink_.set_clock({.host = text(find(metadata, "node"), "hostname"), .resolution_ns = 1});
     if (const auto pid = integer(metadata, "pid")) sink_.set_meta("pid", std::to_string(*pid));
     if (const auto program = data_.text(data_.item(find(metadata, "command"), 0)))

@@ -41,7 +41,7 @@ Result<TraceSink*> FileSink::open_trace() {
   const fs::path path =
       impl_->place.folder / fmt::format("{}-{}.dprof", impl_->place.name, impl_->made.size() + 1);
   auto sink = std::make_unique<TraceSink::Impl>(impl_->place.folder);
-  // What fails is removed with its folder.
+  // A failed file is removed with its folder.
   Result<std::unique_ptr<schema::TraceWriter>> writer =
       schema::TraceWriter::create(path, schema::TraceWriter::Journal::kNone);
   if (!writer.ok()) return fail(writer.error());
@@ -83,7 +83,7 @@ Status FileSink::Impl::finish_trace(TraceSink& sink, const fs::path& trace_path,
                            .cut = cut});
   for (size_t r = 0; r < trace.remarks.size(); ++r) {
     const schema::DiagnosticRow& row = trace.remarks[r];
-    if (row.code == "import_repeats") continue;  // nothing is missing: the trace says it
+    if (row.code == "import_repeats") continue;  // nothing is missing: the trace reports it
     result.diagnostics.push_back(make_diagnostic(row.code, trace.remark_texts[r], row.count));
   }
   return Done{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one foreign file becomes: traces in the run's hidden folder.
+// The output for one foreign file: traces in the run's hidden folder.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 
 namespace dprof::analyzer {
 
-// A trace that is written, and where it will stand.
+// A written trace, and its origin.
 struct Written {
   std::filesystem::path path;  // in the hidden folder
   std::filesystem::path from;  // the foreign file
@@ -29,12 +29,12 @@ struct Written {
 // One file's part of the run.
 struct FileResult {
   std::vector<Written> traces;
-  std::optional<ImportedFile> file;  // nullopt: it gave nothing
+  std::optional<ImportedFile> file;  // nullopt: without usable data
   std::vector<Diagnostic> diagnostics;
   bool damaged = false;
 };
 
-// Threading  one thread; several files may be read at once, each into a sink of its own.
+// Threading  one thread; several files can be read at once, each into its own sink.
 class FileSink {
  public:
   // Traces are `folder`/NAME-1.dprof and so on.
@@ -50,19 +50,19 @@ class FileSink {
   // --- for formats ---
   // A trace of this file; lives until the format returns.
   Result<TraceSink*> open_trace();
-  // Where a format may put a file that it needs while it reads; it must be gone when it returns.
+  // Folder for temporary files of a format; they must be deleted before it returns.
   [[nodiscard]] const std::filesystem::path& folder() const;
-  // The file could not be read whole; what came before is used. Exit code 3.
+  // The file was only partly readable; the part before is used. Exit code 3.
   void damaged(std::string_view what);
-  // Tell now and then (0…1 of the file); false: cancelled, return cancelled().
+  // Call occasionally (0…1 of the file); false: cancelled, return cancelled().
   bool progress(double share);
   [[nodiscard]] static Status cancelled();
 
   // --- for import.cpp ---
-  // Writes what the file's traces hold; `read` is what the format returned: after a failure its
-  // traces are dropped.
+  // Writes the file's traces; `read` is the format's result: after a failure its traces are
+  // dropped.
   Result<FileResult> finish(const Status& read);
-  // Forgets the file: it lay in a folder, and is something else.
+  // Discards the file: it was found in a folder, and is something else.
   void drop();
 
  private:

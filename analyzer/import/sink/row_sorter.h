@@ -20,7 +20,7 @@
 
 namespace dprof::analyzer {
 
-// A file without a name: it goes with the process.
+// A file without a name: it disappears with the process.
 class SpillFile {
  public:
   SpillFile() = default;
@@ -30,7 +30,7 @@ class SpillFile {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  // Appends; returns where it begins.
+  // Appends; returns the offset.
   Result<int64_t> append(const std::filesystem::path& folder, const void* data, size_t bytes);
   Status read(int64_t offset, void* data, size_t bytes) const;
 
@@ -39,10 +39,10 @@ class SpillFile {
   int64_t size_ = 0;
 };
 
-// Record: trivially copyable, with operator<; `order` is given to it, so that equal ones come out
-// as they went in.
+// Record: trivially copyable, with operator<; the sorter sets `order`, so that equal ones keep
+// their order.
 //
-// Cost       memory: kBlockBytes while adding, the same again while merging more than one block.
+// Cost       memory: kBlockBytes while adding, the same again while merging several blocks.
 template <typename Record>
 class RowSorter {
   static_assert(std::is_trivially_copyable_v<Record>);
@@ -63,7 +63,7 @@ class RowSorter {
 
   [[nodiscard]] int64_t size() const { return added_; }
 
-  // Visits all records in order and forgets them. visit: Status(const Record&).
+  // Visits all records in order and discards them. visit: Status(const Record&).
   template <typename Visit>
   Status drain(Visit&& visit) {
     if (runs_.empty()) {
@@ -82,7 +82,7 @@ class RowSorter {
  private:
   struct Run {
     int64_t next;               // offset in the file
-    int64_t left;               // records that are still in the file
+    int64_t left;               // unread records in the file
     std::vector<Record> ahead;  // read, not yet visited
     size_t at = 0;
   };

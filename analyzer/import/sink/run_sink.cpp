@@ -58,10 +58,10 @@ std::optional<int> rank_in_name(const fs::path& file) {
   return std::nullopt;
 }
 
-// What the run knows of a trace.
+// The run's data about a trace.
 struct Placed {
   Written trace;
-  size_t file = 0;  // of the summary
+  size_t file = 0;  // position in the summary
 };
 
 }  // namespace
@@ -140,7 +140,7 @@ void RunSink::add(FileResult result) {
   if (result.file) summary.files.push_back(*std::move(result.file));
 }
 
-// Adds what is known only at the end to a trace that is written.
+// Adds data known only at the end to a written trace.
 Status RunSink::Impl::complete(const Written& trace, const Diagnostic* remark) const {
   const Result<std::unique_ptr<schema::TraceWriter>> writer =
       schema::TraceWriter::reopen(trace.path);
@@ -175,8 +175,8 @@ Status RunSink::Impl::set_ranks(const std::vector<int>& ranks) {
   return Done{};
 }
 
-// What the files say counts. Where none of the others says anything, their names may; else they
-// take the free ranks in the order in which they were given.
+// Ranks in the files have priority. If the remaining files have none, their names can provide them;
+// else they take the free ranks in the order of the files.
 Status RunSink::Impl::settle_ranks() {
   std::set<int> taken;
   std::vector<Written*> without;
@@ -252,8 +252,8 @@ Status RunSink::Impl::write_index() const {
   return fail(Code::kIo, fmt::format("{}: could not be written", (run / kIndexName).string()));
 }
 
-// A new or empty folder is replaced in one step. In one that holds other files the old run's are
-// deleted and the new ones moved in.
+// A new or empty folder is replaced in one step. In a folder with other files, the old run's files
+// are deleted and the new ones moved in.
 Status RunSink::Impl::place() {
   std::error_code error;
   fs::rename(hidden, run, error);

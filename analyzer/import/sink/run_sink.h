@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run that an import makes: a folder that appears whole, or not at all.
+// The run made by an import: a folder that appears complete, or not at all.
 #pragma once
 
 #include <filesystem>
@@ -17,22 +17,22 @@ namespace dprof::analyzer {
 // Traces are written into a hidden folder beside RUN, which is renamed at the end; a failure
 // removes it.
 //
-// Threading  one thread, `file` apart, which any may call.
+// Threading  one thread, except for `file`, which any thread can call.
 class RunSink {
  public:
-  // Refuses (kUsage) a folder that holds a run, unless `overwrite`: then that run's files are
-  // replaced at the very end, and no others.
+  // Refuses (kUsage) a folder with a run, unless `overwrite`: then that run's files, and no others,
+  // are replaced at the very end.
   static Result<std::unique_ptr<RunSink>> create(const std::filesystem::path& run, bool overwrite);
-  ~RunSink();  // leaves nothing behind, unless finish() was good
+  ~RunSink();  // removes everything, unless finish() succeeded
 
-  // What the `number`th file becomes.
+  // The sink for the `number`th file.
   [[nodiscard]] std::unique_ptr<FileSink> file(size_t number, const std::filesystem::path& path,
                                                std::string_view format,
                                                const ImportProgress& progress) const;
-  // In the order in which the files were given.
+  // In the order of the files.
   void add(FileResult result);
-  // Gives ranks to traces that have none (to all of them: `ranks`, if there are any), writes
-  // run.json, puts the folder in its place. kUsage: `ranks` are not as many as the traces.
+  // Gives ranks to traces without one (to all of them from `ranks`, if not empty), writes run.json,
+  // puts the folder in its place. kUsage: the number of `ranks` is not that of the traces.
   Result<ImportSummary> finish(const std::vector<int>& ranks = {});
 
  private:

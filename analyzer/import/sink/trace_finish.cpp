@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of TraceSink: what was gathered is written in order.
+// The second half of TraceSink: writes the gathered rows in order.
 #include <fmt/format.h>
 
 #include <tuple>
@@ -18,7 +18,7 @@ std::optional<int64_t> reference(int32_t id) {
   return id < 0 ? std::nullopt : std::optional<int64_t>(id);
 }
 
-// Counts ranges of a thread that end after the range which they began in.
+// Counts ranges of a thread that begin within another range and end after it.
 class NestingCheck {
  public:
   void see(const RangeRecord& row, schema::RangeCategory category) {
@@ -206,7 +206,7 @@ Status TraceSink::Impl::write_collectives() {
   return append_all(*writer, collectives);
 }
 
-// The table's rows never overlap: a step that begins within the one before is left out.
+// The table's rows never overlap: a step that begins within the previous one is left out.
 Status TraceSink::Impl::write_steps() {
   std::ranges::stable_sort(steps, {}, &schema::StepRow::start_ns);
   int64_t last_end = std::numeric_limits<int64_t>::min();

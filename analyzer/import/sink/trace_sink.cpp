@@ -13,7 +13,7 @@ namespace {
 
 int64_t packed(const std::optional<int64_t>& value) { return value.value_or(kNoValue); }
 
-// Ids that the sink gave out, and small numbers of devices and launch shapes.
+// Ids given out by the sink, and small numbers of devices and launch shapes.
 int32_t small(int64_t value) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   return static_cast<int32_t>(std::clamp(value, -kMax, kMax));
@@ -25,7 +25,7 @@ int64_t end_of(int64_t start, const std::optional<int64_t>& duration) {
 
 }  // namespace
 
-// Names are long and mostly known: eight bytes at a time.
+// Names are long and mostly repeat: eight bytes at a time.
 size_t TextHash::operator()(std::string_view text) const {
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;
   uint64_t hash = text.size() * kMultiplier;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer fills: one rank's trace, in whatever order the foreign file has its rows.
+// The importers' output: one rank's trace, from rows in any order.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,24 @@
 
 namespace dprof::analyzer {
 
-// Why a row of a foreign file is in no table. A format declares its own as constants.
+// Why a row of a foreign file is in no table. Each format declares its own as constants.
 struct Skip {
-  std::string_view what;  // plural, as "counters" or "rows without a start": one cause, one text
-  bool repeats = false;   // other rows say the same, or it is for display only: nothing is missing
+  std::string_view what;  // plural, like "counters" or "rows without a start": one text per cause
+  bool repeats = false;   // other rows contain the same, or it is only for display: nothing is
+                          // missing
 };
 
 // The clock of a file's times.
 struct FileClock {
-  std::string host;     // "" = not told: then the trace has a clock of its own
-  std::string session;  // of one recording: traces of the same share a clock, others do not even
-                        // if they are of the same host; "" = the host alone decides
-  std::optional<int64_t> realtime_at_zero_ns;  // CLOCK_REALTIME where the file's times are 0;
-                                               // nullopt = unknown
+  std::string host;     // "" = unknown: then the trace has its own clock
+  std::string session;  // one recording: traces of the same session share a clock, others do not,
+                        // even on the same host; "" = the host alone decides
+  std::optional<int64_t> realtime_at_zero_ns;  // CLOCK_REALTIME at the file's time 0; nullopt =
+                                               // unknown
   int64_t resolution_ns = 1;                   // smallest step of the file's times
 };
 
-// What some ranges carry besides (schema::RangeDetailRow).
+// Additional data of some ranges (schema::RangeDetailRow).
 struct RangeDetail {
   std::optional<int64_t> domain_id;  // text
   std::optional<int64_t> color;
@@ -43,24 +44,24 @@ struct RangeDetail {
   friend bool operator==(const RangeDetail&, const RangeDetail&) = default;
 };
 
-// Sees the ranges once more while they are written: in order of start, the longer first where two
-// start together. For what can be joined only then (a kernel's launch to the call that it is in).
+// Sees the ranges again as they are written: in order of start, of equal starts the longer first.
+// For joins that need this order (a kernel's launch with its enclosing call).
 class SecondLook {
  public:
   virtual ~SecondLook() = default;
   virtual void range(const schema::HostRangeRow& row) = 0;  // times of the file
-  virtual void all_seen() = 0;  // may still add rows of every other table
+  virtual void all_seen() = 0;  // can still add rows to every other table
 };
 
-// Rows may come in any order; their `id` is ignored and given anew. All times are ns on the file's
+// Rows can come in any order; their `id` is ignored and reassigned. All times are ns on the file's
 // clock; the trace's time 0 becomes its earliest moment.
 //
 // Order      host_range and gpu_activity (with kernel_shape) and memory_event: sorted by start, the
 //            longer first, equal ones as they came. At most 32 MiB of each are held; more go to
 //            sorted runs in an unlinked file in the run folder, merged at the end (row_sorter.h).
 //            collective: by communicator, then call (enqueue, else start). step: by start.
-// Memory     constant but for threads, streams, communicators, collectives, steps, distinct texts
-//            and payloads of a schema.
+// Memory     constant except for threads, streams, communicators, collectives, steps, distinct
+//            texts and payloads of a schema.
 // Errors     the first failure is kept; status() and finish() return it.
 // Threading  one thread.
 class TraceSink {
@@ -69,15 +70,15 @@ class TraceSink {
   TraceSink(const TraceSink&) = delete;
   TraceSink& operator=(const TraceSink&) = delete;
 
-  // Whose trace it is. Without a rank the order of the files decides, with a diagnostic.
+  // The trace's rank. Without it the order of the files decides, with a diagnostic.
   void set_rank(int rank);
-  // Among the traces of its file that have no rank: the lowest gets the first that is free. Without
-  // it they count as they were opened.
+  // Order among the traces of its file without a rank: the lowest place gets the first free rank.
+  // Without it, the order of opening counts.
   void set_place(int64_t place);
   void set_world_size(int ranks);
   void set_clock(FileClock clock);
   void set_meta(std::string_view key, std::string_view value);  // further keys of schema::kMetaKeys
-  void set_format(std::string_view name);  // where one reader knows several (kineto, chrome)
+  void set_format(std::string_view name);  // if one reader handles several formats (kineto, chrome)
 
   // Dictionaries: they return the id that rows refer to.
   int64_t text(std::string_view text);
@@ -85,12 +86,12 @@ class TraceSink {
   [[nodiscard]] schema::ThreadRow& thread(int64_t id);  // to complete it later
   void set_device(const schema::DeviceRow& row);        // by id, which is the device's ordinal
   bool has_device(int64_t id) const;
-  // Made when it is new; the device too. Where a device has several contexts their streams may have
-  // the same number.
+  // Created on first use, with its device. Streams in different contexts of a device can have the
+  // same number.
   int64_t stream(int64_t device_id, int64_t cuda_stream, int64_t context = 0);
   void name_stream(int64_t id, std::string_view name);
-  // A frame that `caller` called (0 = the outermost one): the stack that ends in it. Equal ones are
-  // one.
+  // A frame called by `caller` (0 = the outermost one): returns the stack that ends in it. Equal
+  // ones are stored once.
   int64_t stack(int64_t caller, std::string_view function, std::string_view file,
                 std::optional<int64_t> line);
   int64_t add_communicator(const schema::CommunicatorRow& row, std::span<const int> members);
@@ -107,11 +108,11 @@ class TraceSink {
   void add(const schema::MemorySampleRow& row);
   void add(const schema::NvtxSchemaRow& row);
 
-  // A row of the file that is in no table: counted in `loss`, and in a diagnostic by cause.
+  // A row that goes into no table: counted in `loss`, and in a diagnostic by cause.
   void skip(const Skip& cause, std::optional<int64_t> time_ns = {}, int64_t count = 1);
-  // A row of the file that is in a table that is not counted as rows (a thread's name).
+  // A row used for a table that is not counted as rows (a thread's name).
   void used(int64_t count = 1);
-  // Further remarks; code of schema/diagnostics.h.
+  // Further remarks; `code` from schema/diagnostics.h.
   void remark(std::string_view code, std::string_view text, int64_t count = 1);
 
   void set_second_look(std::shared_ptr<SecondLook> look);

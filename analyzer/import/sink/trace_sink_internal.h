@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What FileSink needs of a TraceSink.
+// The part of TraceSink that FileSink needs.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ inline constexpr int64_t kNoValue = INT64_MIN;  // of an optional column, within
 
 struct RangeRecord {
   int64_t start;
-  int64_t duration;  // kNoValue = open: it is the longest
+  int64_t duration;  // kNoValue = open, sorted as the longest
   int64_t order;
   int64_t sequence;
   int64_t correlation;
@@ -27,7 +27,7 @@ struct RangeRecord {
   int32_t thread_and_category;  // thread * 32 + (it has a detail ? 16 : 0) + category
 };
 
-// In the order of the ranges that they belong to.
+// In the order of their ranges.
 struct DetailRecord {
   int64_t start;
   int64_t duration;
@@ -61,7 +61,7 @@ struct MemoryRecord {
   int64_t duration;  // 0
   int64_t order;
   int64_t address, bytes, allocated, reserved, requested, stack;
-  int32_t thread, device, stream;  // -1 = none; of the device host memory
+  int32_t thread, device, stream;  // -1 = none; for `device`: host memory
   int16_t kind, category;
 };
 
@@ -73,7 +73,7 @@ struct DependencyRecord {
   int32_t record_stream, wait_stream;  // -1 = none
 };
 
-// By start; of two that start together the longer first, an open one before all.
+// By start; of equal starts the longer first, an open one before all.
 template <typename Record>
 requires requires(Record r) { r.start, r.duration, r.order; }
 bool operator<(const Record& a, const Record& b) {
@@ -139,7 +139,7 @@ struct TraceSink::Impl {
   FileClock clock;
   std::string format;
   std::map<std::string, std::string> meta;
-  bool cut = false;  // the file could not be read to its end
+  bool cut = false;  // the file was not readable to its end
 
   std::deque<std::string> texts;
   std::unordered_map<std::string_view, int64_t, TextHash> text_ids;
@@ -172,7 +172,7 @@ struct TraceSink::Impl {
 
   int64_t first = std::numeric_limits<int64_t>::max();
   int64_t last = std::numeric_limits<int64_t>::min();
-  int64_t zero = 0;  // time of the file that is time 0 of the trace
+  int64_t zero = 0;  // time in the file that becomes the trace's time 0
   int64_t rows = 0;
   int64_t skipped = 0;
   int64_t used = 0;
