@@ -4,7 +4,7 @@
 
 namespace dprof::base {
 
-// Prints the condition and where it stands, says how to report it, and exits with 125.
+// Prints the condition and its location, says how to report it, and exits with 125.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace dprof::base

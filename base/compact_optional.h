@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What std::optional and enums of 64 bits keep, in as few bytes as the values need: for structs of
-// which there are millions.
+// std::optional and 64-bit enums stored in as few bytes as their values need, for structs that
+// exist in millions.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 namespace dprof {
 
 template <typename T>
-struct NoValue {  // that stands for nullopt
+struct NoValue {  // the value that represents nullopt
   static constexpr T kValue = std::numeric_limits<T>::min();
 };
 template <typename Tag>
@@ -23,8 +23,8 @@ struct NoValue<Moment<Tag>> {
   static constexpr Moment<Tag> kValue{std::numeric_limits<int64_t>::min()};
 };
 
-// Like std::optional<T>, and of the size of a Stored: the smallest value is none, and so is what a
-// Stored cannot hold (no rank, bucket or moment of a real run).
+// Like std::optional<T>, but as small as a Stored: its smallest value means none, and so does any
+// value that a Stored cannot hold (no rank, bucket or moment of a real run).
 template <typename T, typename Stored = T>
 class CompactOptional {
  public:
@@ -59,7 +59,7 @@ class CompactOptional {
 
   friend constexpr auto operator<=>(CompactOptional, CompactOptional) = default;
   friend constexpr bool operator==(CompactOptional, CompactOptional) = default;
-  // Without these std::optional would take it for a value.
+  // Without these, std::optional would treat it as a value.
   template <typename U>
   friend constexpr bool operator==(const CompactOptional& a, const std::optional<U>& b) {
     return std::optional<T>(a) == b;
@@ -87,8 +87,8 @@ class CompactOptional {
   Stored stored_ = kNone;
 };
 
-// An enum whose values are small, in one byte. A value that is not is 0: it came from a file and
-// means nothing.
+// An enum with small values, in one byte. A larger value becomes 0: it came from a file and is
+// meaningless.
 template <typename Enum>
 class SmallEnum {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit codes that scripts may rely on (docs/design/architecture.md).
+// The exit codes that scripts can rely on (docs/design/architecture.md).
 #pragma once
 
 #include "base/result.h"

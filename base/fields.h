@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of plain structs, for what treats all of them alike: archives, JSON.
+// The fields of plain structs, for code that treats all structs alike: archives, JSON.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@
 
 namespace dprof {
 
-// Calls f(field) for each, in the order of their declaration. T is an aggregate without bases. (gcc
-// 12 fails at a std::array of structs in it that has no `{}`.)
+// Calls f(field) for each field, in declaration order. T is an aggregate without bases. (gcc 12
+// fails on a std::array of structs in it that lacks `{}`.)
 template <typename T, typename F>
 void for_each_field(T& value, F&& f) {
   boost::pfr::for_each_field(value, f);
 }
 
-// Within a struct: gives its fields their names, in the order in which they are written.
+// Inside a struct: names its fields, in declaration order.
 #define DPROF_FIELDS(...)                                       \
   static constexpr std::string_view kFieldNames = #__VA_ARGS__; \
   [[nodiscard]] auto fields() const { return std::tie(__VA_ARGS__); }
 
-// "a, b, c" in its parts.
+// Splits "a, b, c" into its parts.
 template <size_t kCount>
 consteval std::array<std::string_view, kCount> names_in(std::string_view list) {
   std::array<std::string_view, kCount> names;
@@ -37,8 +37,8 @@ consteval std::array<std::string_view, kCount> names_in(std::string_view list) {
   return names;
 }
 
-// Calls f(name, field) for each field of a struct with DPROF_FIELDS. One that is forgotten there
-// does not compile.
+// Calls f(name, field) for each field of a struct with DPROF_FIELDS. A field missing there is a
+// compile error.
 template <typename T, typename F>
 void for_each_named_field(const T& value, F&& f) {
   constexpr size_t kCount = std::tuple_size_v<decltype(value.fields())>;

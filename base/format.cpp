@@ -15,11 +15,11 @@ struct Scale {
   const char* unit;
 };
 
-// Three significant digits in the largest unit that leaves at least 1 in front of the point.
+// Three significant digits in the largest unit that leaves at least 1 before the decimal point.
 std::string scaled(double value, std::span<const Scale> scales) {
   const double magnitude = std::abs(value);
   for (const Scale& scale : scales) {
-    // 999.6 would print as "1000": go to the next larger unit already from there.
+    // 999.6 would print as "1000": from there on, use the next larger unit.
     if (magnitude < scale.size * 0.9995) continue;
     const double in_unit = value / scale.size;
     const double shown = std::abs(in_unit);

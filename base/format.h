@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them: one way for the report, the timeline and messages.
+// Numbers formatted for people: the same way in the report, the timeline and messages.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace dprof {
 
-// "46.2 ms", "1.60 s", "812 ns": three significant digits, a unit that suits. Negative values keep
+// "46.2 ms", "1.60 s", "812 ns": three significant digits in a suitable unit. Negative values keep
 // their sign.
 [[nodiscard]] std::string format_duration(DurationNs duration);
 
-// Always in milliseconds with one decimal ("139.4 ms"), so that columns compare.
+// Always in milliseconds with one decimal ("139.4 ms"), so that columns are easy to compare.
 [[nodiscard]] std::string format_ms(DurationNs duration);
 
 // "25.0 MB" (powers of ten), "812 B".

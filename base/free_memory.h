@@ -5,7 +5,7 @@
 
 namespace dprof {
 
-// Empties a list and gives its memory back, which neither clear() nor `list = {}` does.
+// Empties a list and releases its memory, which neither clear() nor `list = {}` does.
 template <typename T>
 void free_memory(std::vector<T>& list) {
   std::vector<T>().swap(list);

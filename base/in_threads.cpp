@@ -13,7 +13,7 @@ namespace dprof {
 bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work,
                 const std::function<bool(size_t)>& tell) {
   constexpr std::chrono::milliseconds kPause{20};
-  std::mutex mutex;  // of the counters
+  std::mutex mutex;  // protects the counters
   std::condition_variable one_is_done;
   size_t next = 0;
   size_t done = 0;

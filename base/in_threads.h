@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does many pieces of work at once, while one thread looks after them.
+// Runs many pieces of work in parallel while the calling thread reports progress.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 namespace dprof {
 
 // Calls work(i) for each i below `count`, on `threads` threads at once (0: as many as this process
-// may use cores). Meanwhile `tell(how many are done)` is called on the caller's thread, up to fifty
-// times a second and at the end. Once it says false no further piece begins, and the result is
+// has cores). Meanwhile calls `tell(number of pieces done)` on the caller's thread, up to fifty
+// times a second and at the end. Once it returns false, no further piece starts, and the result is
 // false.
 bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work,
                 const std::function<bool(size_t)>& tell);

@@ -9,7 +9,7 @@ IntervalSet union_of(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.empty(); });
   if (!std::ranges::is_sorted(intervals, {}, &Interval::begin))
     std::ranges::sort(intervals, {}, &Interval::begin);
-  // In place: there may be millions.
+  // In place: there can be millions.
   size_t merged = 0;
   for (const Interval next : intervals) {
     if (merged > 0 && next.begin <= intervals[merged - 1].end) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half-open intervals of time [begin, end) and what is computed from sets of them. Exact, in
-// integer nanoseconds.
+// Half-open intervals of time [begin, end) and operations on sets of them. Exact, in integer
+// nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,11 @@ struct Interval {
   friend constexpr bool operator==(const Interval&, const Interval&) = default;
 };
 
-// Sorted, disjoint, none empty: the canonical form that the functions below return and (as
+// Sorted, disjoint, non-empty intervals: the canonical form that the functions below return and (as
 // IntervalSet) expect.
 using IntervalSet = std::vector<Interval>;
 
-// Brings any intervals into canonical form; touching ones are merged. O(n log n).
+// Converts any intervals to canonical form; touching ones are merged. O(n log n).
 [[nodiscard]] IntervalSet union_of(std::vector<Interval> intervals);
 
 // Set operations on canonical sets. O(n + m).
@@ -43,8 +43,8 @@ using IntervalSet = std::vector<Interval>;
 // Length of the common part of two arbitrary collections; every instant counts once.
 [[nodiscard]] int64_t overlap_ns(std::span<const Interval> a, std::span<const Interval> b);
 
-// Of things whose intervals are in order and disjoint, the position of the one that holds the
-// moment; nullopt = none does. O(log n).
+// The position of the item whose interval contains the moment; nullopt = none. The items must be
+// sorted and disjoint. O(log n).
 template <typename Things, typename IntervalOf = std::identity>
 [[nodiscard]] std::optional<size_t> holder_of(const Things& things, TraceNs at,
                                               IntervalOf interval_of = {}) {

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
                       OverlapCase{"nothing_recorded", {}, {{0, 10}}, 0}),
     [](const auto& test) { return std::string(test.param.name); });
 
-// The set operations against a raster of single nanoseconds, on random sets.
+// Compares the set operations with a raster of single nanoseconds, on random sets.
 TEST(IntervalSetTest, AgreesWithBruteForceRaster) {
   constexpr int64_t kLength = 64;
   std::mt19937 random(7);

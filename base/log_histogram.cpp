@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kSubBits = 6;
 constexpr uint64_t kSub = uint64_t{1} << kSubBits;
 
-// Values below 2 * kSub are their own bucket; above, the highest bit tells the octave and the next
-// kSubBits the bucket in it.
+// Values below 2 * kSub have their own bucket; above, the highest bit selects the octave and the
+// next kSubBits bits the bucket within it.
 size_t index_of(int64_t value) {
   const auto v = static_cast<uint64_t>(std::max<int64_t>(0, value));
   if (v < 2 * kSub) return v;

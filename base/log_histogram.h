@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of durations whose buckets have a fixed relative width, so that those of two ranks
-// add up and quantiles come out of the sum (docs/analysis.md).
+// A histogram of durations whose buckets have a fixed relative width, so that the histograms of
+// several ranks can be added and quantiles taken from the sum (docs/analysis.md).
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,24 @@
 
 namespace dprof {
 
-// 64 linear buckets per octave: 0.8 to 1.6 % wide; values below 128 are exact. Holds only the range
-// of buckets that was used: at most 3,712 of them. Not thread-safe.
+// 64 linear buckets per octave, each 0.8 to 1.6 % wide; values below 128 are exact. Stores only the
+// range of buckets in use: at most 3,712. Not thread-safe.
 class LogHistogram {
  public:
   LogHistogram() = default;
-  // As `first()` and `counts()` gave them.
+  // As returned by `first()` and `counts()`.
   LogHistogram(size_t first, std::vector<uint32_t> counts);
 
-  // Negative values count as 0. O(1), now and then O(buckets).
+  // Negative values count as 0. O(1), occasionally O(buckets).
   void add(int64_t value);
   void merge(const LogHistogram& other);
 
   [[nodiscard]] int64_t count() const { return count_; }
-  // The middle of the bucket in which the q-th part of the values ends; q in 0…1. 0 for no values.
-  // Wrong by half a bucket at most: 0.8 %.
+  // The middle of the bucket that contains the quantile q (0…1); 0 if there are no values. Off by
+  // at most half a bucket: 0.8 %.
   [[nodiscard]] double quantile(double q) const;
 
-  // The buckets that were used: index of the first one, and how many values lie in each.
+  // The buckets in use: index of the first one, and the number of values in each.
   [[nodiscard]] size_t first() const { return first_; }
   [[nodiscard]] std::span<const uint32_t> counts() const { return counts_; }
 

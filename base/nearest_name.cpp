@@ -36,7 +36,7 @@ std::optional<std::string_view> nearest_name(std::string_view mistyped,
   size_t fewest = 0;
   for (const std::string_view name : names) {
     const size_t most = std::max<size_t>(1, name.size() / kLettersPerMistake);
-    if (mistyped.size() > name.size() + most) continue;  // however long it is
+    if (mistyped.size() > name.size() + most) continue;  // whatever its length
     const size_t distance = typing_distance(mistyped, name);
     if (distance > most || (nearest && distance >= fewest)) continue;
     nearest = name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody meant who mistyped a name.
+// Guesses the name that was meant by a mistyped one.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 namespace dprof {
 
 // The name with the fewest letters to insert, delete, replace or swap with their neighbour, the
-// first of equals; none if they are more than a third of its letters (of short names more than
+// first of equals; none if that is more than a third of its letters (for short names, more than
 // one).
 [[nodiscard]] std::optional<std::string_view> nearest_name(std::string_view mistyped,
                                                            std::span<const std::string_view> names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value or an error that somebody can act on.
+// A value, or an error that the user can act on.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace dprof {
 
-// What kind of failure it is. The process's exit code follows from it (see exit_code.h).
+// The kind of failure. It determines the process's exit code (see exit_code.h).
 enum class Code {
-  kUsage,        // the command line or a setting makes no sense
-  kNotFound,     // a file, folder or rank that was named is not there
-  kNotATrace,    // the file is something else
+  kUsage,        // invalid command line or setting
+  kNotFound,     // a named file, folder or rank does not exist
+  kNotATrace,    // the file is not a trace
   kTraceTooNew,  // written by a newer dprof
-  kDamaged,      // it was a trace once, and cannot be read (wholly)
+  kDamaged,      // was a trace once, but cannot be read (completely)
   kIo,           // the operating system refused
   kNoMemory,
   kUnsupported,  // this machine or build cannot do it
-  kInternal,     // a fault of dprof
+  kInternal,     // a bug in dprof
 };
 
 // `what` says what failed, in which file or rank; `hint` says what to do about it.
@@ -28,7 +28,7 @@ struct Error {
   std::string hint;
 };
 
-// What fail() returns; it converts to every Result<T>.
+// Returned by fail(); converts to every Result<T>.
 struct Failure {
   Error error;
 };

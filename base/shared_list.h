@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists that many hold and nobody changes: equal ones can share their memory.
+// Immutable lists with many holders: equal lists can share their memory.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dprof {
 
-// Reads like a const vector. Copies share.
+// Reads like a const vector. Copies share memory.
 template <typename T>
 class SharedList {
  public:
@@ -56,7 +56,7 @@ class SharedList {
   std::shared_ptr<const std::vector<T>> values_;
 };
 
-// Lets equal lists share. Not for several threads at once.
+// Makes equal lists share memory. Not thread-safe.
 template <typename T>
 class ListPool {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Robust statistics: medians and the like, which a few wild values do not move.
+// Robust statistics: medians and the like, which a few outliers do not shift.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,23 @@ inline constexpr double kOneSided95 = 1.645;
 [[nodiscard]] int64_t median_ns(std::vector<int64_t> values);
 [[nodiscard]] std::optional<int64_t> median_if_any(std::vector<int64_t> values);
 
-// 1.4826 * median(|x - median|): the standard deviation of a normal distribution, blind to
-// outliers.
+// 1.4826 * median(|x - median|): estimates the standard deviation of a normal distribution and
+// ignores outliers.
 [[nodiscard]] double mad_n(const std::vector<double>& values);
 
 // Linear interpolation between order statistics; q in 0…1. 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
 
-// Of values in order, the one at place q in 0…1 of that order, the i-th of n at (i - 0.5) / n:
-// where one series is to take the values of another one that is not as long. There is at least one
-// value.
+// The value at place q in 0…1 of sorted values, where the i-th of n is at (i - 0.5) / n: fills a
+// series from a shorter one. Needs at least one value.
 [[nodiscard]] double quantile_of_sorted(std::span<const int64_t> sorted, double q);
 
-// Where a series rises for good, if it does: the position before which the cumulative sum of the
-// deviations from the mean is lowest (CUSUM: Page, Biometrika 1954). 0 = it does not rise.
+// Where a series rises for good: the position before which the cumulative sum of the deviations
+// from the mean is lowest (CUSUM: Page, Biometrika 1954). 0 = it does not rise.
 [[nodiscard]] size_t rise_point(std::span<const double> series);
 
-// Whole numbers that add up to the sum of `values`, rounded, each less than 1 from its value: the
-// largest remainders get what is missing.
+// Rounds `values` to integers with the same (rounded) sum, each less than 1 from its value: the
+// largest remainders are rounded up.
 [[nodiscard]] std::vector<int64_t> rounded_to_sum(const std::vector<double>& values);
 
 // Half-width of a bootstrap interval of the mean or median.
@@ -50,8 +49,8 @@ struct Estimate {
 [[nodiscard]] Estimate bootstrap_mean(const std::vector<double>& values, uint64_t seed = 1,
                                       int rounds = 400);
 
-// Where a share lies with a confidence of 95 %, by observations of which `seen` (0…1) have the
-// property: Wilson's score interval. 0 to 1 for no observations.
+// The 95 % confidence interval of a share, given that a share `seen` (0…1) of the observations has
+// the property: Wilson's score interval. 0 to 1 for no observations.
 struct Bounds {
   double least = 0;
   double most = 1;

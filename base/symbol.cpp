@@ -18,7 +18,7 @@ void erase_all(std::string& text, std::string_view part) {
     text.erase(at, part.size());
 }
 
-// Where the parameters begin: those of the function itself, not of one that it is a template of.
+// Start of the function's own parameter list, not of one inside its template arguments.
 size_t end_of_name(std::string_view text) {
   int depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {

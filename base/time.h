@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times on different clocks are different types: they cannot be mixed by accident. All are int64
-// nanoseconds.
+// Times on different clocks have different types, so they cannot be mixed by accident. All are
+// int64 nanoseconds.
 #pragma once
 
 #include <compare>
@@ -34,7 +34,7 @@ struct Moment {
 
 using HostNs =
     Moment<struct HostClock>;  // nanoseconds since the run's origin on the recording host's clock
-using TraceNs = Moment<struct RunAxis>;       // on the run's one time axis, after alignment
+using TraceNs = Moment<struct RunAxis>;       // on the run's common time axis, after alignment
 using DeviceNs = Moment<struct DeviceClock>;  // a GPU's own clock
 
 inline constexpr int64_t kNsPerSecond = 1'000'000'000;

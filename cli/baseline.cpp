@@ -26,7 +26,7 @@ constexpr char kBaselineDetails[] =
     "  dprof baseline prune baselines --keep 10\n\n"
     "Exit codes: 0 good; 2 usage; 3 a run or a baseline cannot be read; 125 dprof itself failed.\n";
 
-// What a file may be named in any file system.
+// Names that are valid in any file system.
 std::string file_name_of(const std::string& name) {
   std::string clean;
   for (const char c : name.substr(0, 60)) {

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kSettingsFile[] = "dprof-check.toml";
-constexpr size_t kNewestBaselines = 10;  // of a history: older ones are of other code
+constexpr size_t kNewestBaselines = 10;  // of a history: older ones are from other code
 
 constexpr char kCheckDetails[] =
     "\nPasses a run if it did not fail, its steps take no longer than\n"
@@ -166,7 +166,7 @@ class CheckVerb final : public Subcommand {
                            settings);
   }
 
-  // Undecided; or slower by one run alone, which is confirmed before anybody is alarmed.
+  // Undecided, or slower by one run alone: confirmed before an alarm is raised.
   [[nodiscard]] static bool wants_another(const analyzer::CheckResult& result) {
     const auto step = std::ranges::find(result.cases, "step_time", &analyzer::CheckCase::name);
     if (step == result.cases.end()) return false;
@@ -179,7 +179,7 @@ class CheckVerb final : public Subcommand {
     const std::string folder = fmt::format("{}.confirm-{}", run_, runs_.size() + 1);
     console.message(fmt::format("run {} of {} at most: {}", runs_.size() + 1, max_runs_, confirm_));
     if (setenv("DPROF_RUN", folder.c_str(), 1) != 0) return fail(Code::kNoMemory, "setenv");
-    const std::string command = fmt::format("( {}\n) 1>&2", confirm_);  // stdout is the answer's
+    const std::string command = fmt::format("( {}\n) 1>&2", confirm_);  // stdout is for the result
     const int status = std::system(command.c_str());
     if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       return fail(Code::kUsage,

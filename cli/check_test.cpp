@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A report as `dprof report --format json` writes it, of 40 steps of `ms`.
+// A report as written by `dprof report --format json`, with 40 steps of `ms`.
 std::string report_of(const std::string& name, double ms) {
   analyzer::Report report;
   report.run = {.name = name, .command = "train", .ranks = 2, .hosts = 1, .world_size = 2};

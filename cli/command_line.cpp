@@ -16,7 +16,7 @@
 namespace dprof::cli {
 namespace {
 
-// CLI11 writes each description on one line, however long.
+// CLI11 writes each description on one line, whatever its length.
 class WrappedHelp : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -52,7 +52,7 @@ int fail_usage(const std::string& what, const std::string& hint, Console& consol
   return code_of(ExitCode::kUsage);
 }
 
-// Whether the command line begins with a word that is no verb; then it says so.
+// Whether the command line begins with an unknown verb; reports it if so.
 bool fail_unknown_verb(std::span<const char* const> words, Console& console) {
   static constexpr std::array kNames{
 #define DPROF_NAME(verb) std::string_view(#verb),
@@ -68,7 +68,7 @@ bool fail_unknown_verb(std::span<const char* const> words, Console& console) {
   return true;
 }
 
-// The parser looks at the variables of every verb, and would refuse a wrong one of another.
+// The parser reads the variables of every verb and would refuse an invalid one of another verb.
 void ignore_variables_of_others(CLI::App& app, std::string_view verb) {
   for (CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (part->get_name() == verb) continue;

@@ -6,8 +6,7 @@
 
 namespace dprof::cli {
 
-// Runs `dprof ARGS…`; returns the exit code (base/exit_code.h). Whatever the parser objects to
-// is 2.
+// Runs `dprof ARGS…`; returns the exit code (base/exit_code.h). Parse errors give 2.
 int run_command_line(int argc, const char* const* argv, Console& console);
 
 }  // namespace dprof::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command says: results to stdout, messages to stderr, colour only where a person looks.
+// A command's output: results to stdout, messages to stderr, colour only on a terminal.
 #pragma once
 
 #include <cstdio>
@@ -13,20 +13,20 @@ namespace dprof::cli {
 // Threading  one thread.
 class Console {
  public:
-  // Of this process's stdout and stderr.
+  // For this process's stdout and stderr.
   Console();
-  // Of any two streams, without colour, for tests.
+  // For any two streams, without colour, for tests.
   Console(std::FILE* out, std::FILE* err) : out_(out), err_(err) {}
 
-  void print(std::string_view text);        // to stdout, as it is
-  void print_error(std::string_view text);  // the same to stderr
+  void print(std::string_view text);        // to stdout, unchanged
+  void print_error(std::string_view text);  // to stderr, unchanged
   void message(std::string_view line);      // to stderr: "dprof: LINE"
   void error(const Error& error);           // "dprof: WHAT", then "hint: …"
 
   [[nodiscard]] bool error_is_terminal() const { return error_is_terminal_; }
   // A terminal, and NO_COLOR is not set.
   [[nodiscard]] bool colour() const { return colour_; }
-  // Of the terminal; 100 where there is none.
+  // Of the terminal; 100 without one.
   [[nodiscard]] int width() const;
 
  private:

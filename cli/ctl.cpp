@@ -31,7 +31,7 @@ constexpr char kCtlDetails[] =
     "Exit codes: 0 done; 2 usage, or the recorder is on another host or refuses; 3 no such run, or\n"
     "nothing records into it; 125 dprof itself failed.\n";
 
-// What a recorder of another release says may lack a field, or have it otherwise.
+// The answer of a recorder of another release can lack a field, or use another type for it.
 json field(const json& of, const char* key) {
   return of.is_object() && of.contains(key) ? of.at(key) : json();
 }

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers one request at that socket.
+// Answers one request on that socket.
 class Answering {
  public:
   Answering(const std::string& path, std::string answer)
@@ -56,7 +56,7 @@ Ended status_of(const std::string& answer) {
   return run_dprof(scratch, {"ctl", "r", "status"});
 }
 
-// Of another release, or no recorder at all.
+// From another release, or not a recorder at all.
 TEST(CtlTest, AnAnswerThatLacksFieldsOrHasThemOtherwiseIsNoCrash) {
   const std::string begin = R"({"schema":"dprof.control/1","ok":true,"recorder":"me")";
   const Ended bare = status_of(begin + "}");

@@ -87,7 +87,7 @@ class Digest final : public Subcommand {
     return find_launched([](const char* name) { return std::getenv(name); }).value_or(Launched{});
   }
 
-  // The deal is over all of them, in the order of their names, as every other job sees them.
+  // All traces are dealt out, in the order of their names, as every other job sees them.
   Result<std::vector<fs::path>> own_traces(const Launched& share) const {
     std::vector<fs::path> all;
     for (const std::string& path : paths_) {

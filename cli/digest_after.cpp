@@ -29,7 +29,7 @@ bool is_wanted(const recorder::RecordOutcome& recorded) {
   return !signalled && recorded.left_behind == 0 && !error && space.available >= kRoom;
 }
 
-// With no signal blocked, as whoever a terminal or Slurm ends. 0: it could not be started.
+// With no signal blocked, so that a terminal or Slurm can end it. 0: it could not be started.
 pid_t start(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -51,7 +51,7 @@ pid_t start(std::vector<std::string>& words) {
 
 void digest_after(const recorder::RecordOutcome& recorded, Console& console) {
   if (!is_wanted(recorded)) return;
-  // All of them, whatever variables an MPI launcher has set.
+  // All traces, whatever variables an MPI launcher has set.
   std::vector<std::string> words = {"dprof", "digest", "--quiet", "--shard", "1/1"};
   for (const fs::path& trace : recorded.finished) words.push_back(trace.string());
   const pid_t child = start(words);

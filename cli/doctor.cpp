@@ -60,7 +60,7 @@ std::string_view colour_of(Ability state) {
   return "";
 }
 
-// Breaks a text at blanks into lines of `width`; a longer word stays whole.
+// Wraps a text at blanks into lines of `width`; a longer word stays whole.
 std::vector<std::string> wrapped(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
   while (!text.empty()) {
@@ -107,7 +107,7 @@ class TextRendering {
     if (!check.hint.empty()) add_paragraph("hint: " + check.hint, kTextColumn, false);
   }
 
-  // `begun`: the first line stands at the column already.
+  // `begun`: the first line is already at the column.
   void add_paragraph(const std::string& paragraph, size_t column, bool begun) {
     for (const std::string& line : wrapped(paragraph, width_ - column)) {
       if (!begun) text_.append(column, ' ');
@@ -170,9 +170,9 @@ class Doctor final : public Subcommand {
         ->type_name("FORMAT")
         ->check(CLI::IsMember({"text", "json"}))
         ->capture_default_str();
-    // What its self-test records.
+    // Run by the self-test to record a range.
     app.add_flag("--emit-range", emit_range_)->group("");
-    // What it and the recorder start to try a LibTorch that they do not know.
+    // Run by doctor and the recorder to try an unknown LibTorch.
     app.add_option("--probe-torch", probe_torch_)->expected(2)->group("");
   }
 

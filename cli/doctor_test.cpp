@@ -27,7 +27,7 @@ TEST(DoctorTest, TextHasEachCheckWithItsStateAndASummary) {
   }
   // A build with a sanitizer can record nothing, and says so.
   EXPECT_THAT(ended.out, AnyOf(HasSubstr("Can record:"), HasSubstr("Cannot record:")));
-  // States and names stand in columns.
+  // States and names are aligned in columns.
   std::istringstream lines(ended.out);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  ") || line.size() < 12 || line[2] == ' ') continue;
@@ -55,7 +55,7 @@ TEST(DoctorTest, JsonIsOneDocumentOfItsSchema) {
   }));
 }
 
-// What its self-test starts; without a recorder there is no tool to take the range.
+// Run by the self-test; without a recorder there is no tool to take the range.
 TEST(DoctorTest, RangeWithoutAToolIsRefused) {
   const TemporaryFolder scratch;
   unsetenv("NVTX_INJECTION64_PATH");

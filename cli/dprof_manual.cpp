@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dprof-manual FOLDER VERSION: writes the pages of man(1) and the completions of shells, as they
-// lie in /usr/share.
+// dprof-manual FOLDER VERSION: writes the man(1) pages and shell completions, laid out as in
+// /usr/share.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

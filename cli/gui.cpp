@@ -36,7 +36,7 @@ class Gui final : public Subcommand {
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
-    // The second is where pip puts the wheel dprof-gui, beside that of dprof.
+    // The second is where pip installs the wheel dprof-gui, beside that of dprof.
     const std::filesystem::path here = program_folder();
     const std::filesystem::path beside = here / "dprof-gui";
     execv(beside.c_str(), pointers.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of baselines: reports as JSON, named by when they were added.
+// A folder of baselines: reports as JSON, named by the time they were added.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace dprof::cli {
 
-// A folder without traces of its own.
+// Whether it is a folder without traces of its own.
 [[nodiscard]] bool is_history(const std::filesystem::path& path);
 
 // Its reports, and run folders in it, oldest first.

@@ -20,7 +20,7 @@
 namespace dprof::cli {
 namespace {
 
-constexpr size_t kMostFilesNamed = 100;  // of more only those with something to say
+constexpr size_t kMostFilesNamed = 100;  // beyond that only those with remarks
 
 constexpr char kImportDetails[] =
     "\n"
@@ -39,7 +39,7 @@ constexpr char kImportDetails[] =
     "Exit codes: 0 good; 2 usage, or RUN holds another run; 3 a file is missing, damaged or of no\n"
     "known format (the readable files are imported anyway); 125 dprof itself failed.\n";
 
-// What several files, or ranks, have in common: a text without their names and numbers.
+// What several files or ranks have in common: a text without their names and numbers.
 std::string kind_of(const analyzer::Diagnostic& remark,
                     const std::set<std::string, std::less<>>& names) {
   std::string kind = remark.code;
@@ -55,7 +55,7 @@ std::string kind_of(const analyzer::Diagnostic& remark,
   return kind;
 }
 
-// One line for each kind of remark: the worst, and how many there are of it. The traces hold all.
+// One line for each kind of remark: the worst one, and their number. The traces contain all.
 std::vector<std::string> lines_of(const analyzer::ImportSummary& summary) {
   struct Kind {
     const analyzer::Diagnostic* worst;

@@ -11,10 +11,10 @@
 namespace dprof::cli {
 namespace {
 
-// An option, as pages and shells want it.
+// An option, as man pages and shells need it.
 struct OptionText {
-  std::vector<std::string> names;  // with their dashes; none: a positional argument
-  std::string value;               // what it takes; "" = nothing
+  std::vector<std::string> names;  // with dashes; none: a positional argument
+  std::string value;               // its argument; "" = none
   std::vector<std::string> choices;
   std::string about;
   std::string default_value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages for man(1), and what shells complete, from the options that the verbs declare.
+// man(1) pages and shell completions, generated from the options that the verbs declare.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,11 +7,11 @@
 
 namespace dprof::cli {
 
-// The page of `part`, which is the whole command line or one of its verbs.
+// The page of `part`: the whole command line or one of its verbs.
 [[nodiscard]] std::string man_page(const CLI::App& part, const std::string& version,
                                    const std::string& date);
 
-// Scripts that complete verbs, options and the words that an option takes; files else.
+// Scripts that complete verbs, options and the words that an option takes; otherwise files.
 [[nodiscard]] std::string bash_completion(const CLI::App& command_line);
 [[nodiscard]] std::string zsh_completion(const CLI::App& command_line);
 [[nodiscard]] std::string fish_completion(const CLI::App& command_line);

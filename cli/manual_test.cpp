@@ -20,7 +20,7 @@ struct CommandLine {
   std::vector<std::unique_ptr<Subcommand>> verbs;
 };
 
-// The options that `--help` lists, which is written by another.
+// The options that `--help` lists; CLI11 writes that list.
 std::vector<std::string> options_in_help(const std::string& verb) {
   const TemporaryFolder scratch;
   const std::string help = run_dprof(scratch, {verb, "--help"}).out;

@@ -41,7 +41,7 @@ void set_from_variables(CLI::App& app, std::string_view prefix) {
 std::vector<std::string> strange_variables(const CLI::App& app, std::string_view prefix,
                                            const char* const* environment) {
   const std::vector<std::string> known = variables_of(app);
-  std::vector<std::string_view> ends;  // what they have in common makes none of them near
+  std::vector<std::string_view> ends;  // their common prefix must not make them similar
   for (const std::string_view name : known) ends.push_back(name.substr(prefix.size()));
   std::vector<std::string> told;
   for (; *environment != nullptr; ++environment) {

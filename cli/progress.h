@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on stderr that tells how far a long command has come; only on a terminal, and only after
+// One line on stderr that shows the progress of a long command; only on a terminal, and only after
 // a while.
 #pragma once
 
@@ -18,7 +18,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // share: 0…1. Cheap enough for each thousand rows.
+  // share: 0…1. Cheap enough to call every thousand rows.
   void show(std::string_view what, double share);
   void clear();
 

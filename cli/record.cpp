@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As env(1), nohup(1) and shells do.
+// As in env(1), nohup(1) and shells.
 constexpr int kCommandNotFound = 127;
 constexpr int kCommandNotExecutable = 126;
-// Of a run that failed; a larger one is analysed when somebody asks: nobody waits for his prompt.
+// Of a failed run; a larger one is analysed on request, so that the user's prompt is not delayed.
 constexpr int64_t kMostEventsAtOnce = 5'000'000;
 
 constexpr char kRecordDetails[] =
@@ -71,7 +71,7 @@ void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
 }
 
 void tell(const recorder::RecordOutcome& recorded, Console& console) {
-  const auto was_said = [](const std::string& code) {  // when it happened
+  const auto was_said = [](const std::string& code) {  // already reported when it happened
     return code == "hang" || code == "hang_killed" || code == "not_local";
   };
   for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
@@ -227,7 +227,7 @@ class Record final : public Subcommand {
     options_.meet_key_file = meet_key_file_;
     if (ranks_ != 0) options_.ranks = ranks_;
     options_.linger = std::chrono::seconds(linger_s_);
-    // Without -n the terminal is the command's alone.
+    // Without -n only the command uses the terminal.
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
     options_.say = [&](const std::string& text) { console.message(text); };
     Result<int> code = recorder::record(options_, [&](const recorder::RecordOutcome& recorded) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that is full for a while, under real processes.
+// A disk that is full for a while, with real processes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -23,7 +23,7 @@ bool wait_for_error(const Running& running, const std::string& text) {
   return false;
 }
 
-// A file system of its own, where this user may mount one.
+// A file system of its own, if this user is allowed to mount one.
 class SmallDisk {
  public:
   explicit SmallDisk(const fs::path& path) : path_(path) {
@@ -105,7 +105,7 @@ TEST(RecordGapTest, AFullDiskIsSaidAtOnceAndTheRecordingGoesOn) {
   expect_written_or_counted(scratch.path() / "disk/r", running.out());
 }
 
-// The same where nobody may mount: a limit of the file size fails writes, too.
+// The same where mounting is not allowed: a limit of the file size makes writes fail, too.
 TEST(RecordGapTest, ALimitOfTheFileSizeEndsNothing) {
   const TemporaryFolder scratch;
   Running running(scratch, record_beats("r"));

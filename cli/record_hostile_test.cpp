@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dprof record` with a process that means harm beside an honest rank. Whatever it does: it is
-// counted and said, the recorder survives it, and the honest rank's trace is whole.
+// `dprof record` with a malicious process beside an honest rank. Whatever it does is counted and
+// reported, the recorder survives it, and the honest rank's trace is complete.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -24,8 +24,8 @@ constexpr int kRanges = 2000;
 
 class RecordHostileTest : public ::testing::Test {
  protected:
-  // Records an honest rank 0 of 2, which lives until the hostile rank 1 has done all that it is
-  // told, and checks that nothing of rank 0 is missing.
+  // Records an honest rank 0 of 2, which lives until the hostile rank 1 has done everything it was
+  // asked to, and checks that nothing of rank 0 is missing.
   void record(const std::string& hostile, const std::string& variables = "RANK=1 WORLD_SIZE=2") {
     const std::string honest = fmt::format(
         "RANK=0 WORLD_SIZE=2 {0}/recorder_writer hello ranges={1} sleep=100 ranges={1} clean",
@@ -69,7 +69,7 @@ class RecordHostileTest : public ::testing::Test {
   nlohmann::json index_;
 };
 
-// --- what lies in the shared memory ---
+// --- the contents of the shared memory ---
 
 TEST_F(RecordHostileTest, NoiseInTheRingIsCounted) {
   ASSERT_NO_FATAL_FAILURE(record("hello ranges=10 noise=5000 ranges=10 sleep=50 clean"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a recording begins: the command runs in any case, and what is not dprof's stays as it is.
+// How a recording starts: the command runs in any case, and files that are not dprof's stay
+// unchanged.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ TEST(RecordStartTest, TheCommandRunsWhereNothingCanBeRecorded) {
   EXPECT_EQ(ended.code, 5) << "nothing is recorded";
   EXPECT_THAT(ended.err, HasSubstr("the command runs unrecorded"));
   EXPECT_THAT(ended.err, HasSubstr("not_recorded"));
-  // The one that fails ends the other, too: not before it has said its word.
+  // The failing rank ends the other, too, but only after that has printed its line.
   const Ended ranks =
       run_dprof(scratch, shell({"-n", "2", "-o", "/proc/no/run"},
                                "if [ $RANK = 0 ]; then echo 0; touch said; else "
@@ -79,7 +80,7 @@ TEST(RecordStartTest, SecretsOfTheCommandLineAreNotKept) {
   EXPECT_THAT(text_of(scratch.path() / "r/run.json"), Not(HasSubstr("hush")));
 }
 
-// More than a usual limit of open files lets in, and a thread of the recorder for each.
+// More than the usual limit of open files allows, and a recorder thread for each.
 TEST(RecordStartTest, ARecorderTakesHundredsOfProcesses) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int kProcesses = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process that the user started, the recorder and the command: whichever dies, the others go
-// on.
+// The process that the user started, the recorder and the command: if one dies, the others
+// continue.
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ bool wait_for(const std::function<bool()>& condition) {
   return false;
 }
 
-// Whoever it was a child of: as long as it is not reaped it has a state.
+// Whatever its parent: it has a state until it is reaped.
 bool has_ended(pid_t pid) {
   const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
   return stat.empty() || stat[stat.rfind(')') + 2] == 'Z';
@@ -95,7 +95,7 @@ TEST_F(RecordSupervisorTest, TheFirstFailingRankEndsTheOthersWithoutARecorder) {
   EXPECT_EQ(running.wait(), 9) << "and the one that ignores the request is killed";
 }
 
-// A port of ours at which nobody ever answers a recorder that wants to meet others.
+// A port that is ours and never answers a recorder that wants to meet others.
 class SilentPort {
  public:
   SilentPort() : fd_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
@@ -158,7 +158,7 @@ TEST_F(RecordSupervisorTest, TheDeathOfTheSupervisorEndsNeitherCommandNorRecordi
   EXPECT_GE(*trace->count("host_range"), 10);
 }
 
-// Nobody has said hello yet, and nobody will for longer than anybody would wait for nothing.
+// No process has said hello yet, nor will for longer than any timeout.
 TEST_F(RecordSupervisorTest, AnOrphanWaitsForTheFirstHelloAsLongAsTheCommandLives) {
   Running running(
       scratch_, dprof(shell({"-n", "1", "-o", "r"},
@@ -182,7 +182,7 @@ TEST_F(RecordSupervisorTest, AnOrphanLeavesInOrderWhenItIsAsked) {
                   dprof(record({"-o", "r"}, {"hello", "ranges=10", "print=ready", "beats=stop"})));
   ASSERT_TRUE(running.wait_for_output("ready"));
   const pid_t recorder = recorder_of(running);
-  kill(recorder, SIGTERM);  // while it has a supervisor, that one speaks for all
+  kill(recorder, SIGTERM);  // its supervisor, while there is one, speaks for all
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   ASSERT_FALSE(has_ended(recorder));
   running.send(SIGKILL);
@@ -200,7 +200,7 @@ TEST_F(RecordSupervisorTest, AnOrphanLeavesInOrderWhenItIsAsked) {
 
 // --- signals ---
 
-// Its parent is who hands signals on, and hears of it in its first moment.
+// Its parent hands signals on, and can receive one in its first moment.
 TEST_F(RecordSupervisorTest, ASignalThatComesWithTheStartIsNoted) {
   const Ended ended = run_dprof(scratch_, shell({"-o", "r"},
                                                 "trap 'echo usr1; exit 3' USR1; kill -USR1 $PPID; "
@@ -231,7 +231,7 @@ TEST_F(RecordSupervisorTest, SignalsDoNotWaitForAStoppedRecorder) {
   EXPECT_THAT(told, HasSubstr("by process " + std::to_string(getpid())));
 }
 
-// As Ctrl-Z and `fg` do: to the whole group.
+// Like Ctrl-Z and `fg`: to the whole group.
 TEST_F(RecordSupervisorTest, JobControlStopsAllAndContinuesAll) {
   Running running(
       scratch_,
@@ -257,9 +257,9 @@ TEST_F(RecordSupervisorTest, JobControlStopsAllAndContinuesAll) {
   EXPECT_THAT(running.err(), HasSubstr(", 0 lost"));
 }
 
-// --- what the recorder learns of the command's processes ---
+// --- what the recorder learns about the command's processes ---
 
-// The shell's child ends when its parent has, which is when the supervisor inherits it.
+// The shell's child outlives its parent, so the supervisor inherits it.
 TEST_F(RecordSupervisorTest, HowOrphansOfTheCommandEndedIsKnown) {
   const Ended ended = run_dprof(
       scratch_, shell({"-o", "r"}, "(RANK=0 WORLD_SIZE=1 exec " + kWriter +
@@ -270,13 +270,13 @@ TEST_F(RecordSupervisorTest, HowOrphansOfTheCommandEndedIsKnown) {
   EXPECT_EQ(trace->meta("exit_status"), "signal:9");
 }
 
-// The supervisor cannot answer: the recording does not wait for it without end.
+// The supervisor cannot answer: the recording does not wait for it forever.
 TEST_F(RecordSupervisorTest, AStoppedSupervisorHoldsNoTraceUp) {
   Running running(scratch_,
                   dprof(record({"-n", "1", "-o", "r"},
                                {"hello", "ranges=5", "print=ready", "beats=stop", "clean"})));
   ASSERT_TRUE(running.wait_for_output("[0] ready"));
-  // The recorder has been told of the start.
+  // The recorder knows of the start.
   ASSERT_TRUE(wait_for([&] {
     return std::ranges::any_of(files_in(run()),
                                [](const std::string& name) { return name.ends_with(".dprof"); });

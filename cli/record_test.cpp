@@ -93,7 +93,7 @@ TEST(LauncherTest, HandsSignalsOnAndWaits) {
 
 TEST(LauncherTest, ASecondSignalFinishesAtOnce) {
   const TemporaryFolder scratch;
-  // What a shell ignores, its children ignore too.
+  // Signals ignored by a shell are ignored by its children, too.
   std::vector<std::string> arguments =
       shell({"-n", "2", "-o", "r"},
             "trap '' INT TERM; exec " + kWriter + " hello ranges=10 print=ready sleep=60000");
@@ -160,7 +160,7 @@ TEST(LauncherTest, WhatWasIgnoredFromTheStartStaysSo) {
   EXPECT_THAT(index_of(scratch.path() / "r").dump(), Not(HasSubstr("SIGHUP")));
 }
 
-// Else the ranks would block once their pipes are full.
+// Otherwise the ranks would block once their pipes are full.
 TEST(LauncherTest, TheCarrierOfOutputIsStartedAgain) {
   const TemporaryFolder scratch;
   const std::string many =
@@ -206,7 +206,7 @@ TEST(RecordTest, AProcessOfAnotherClockIsTurnedAway) {
   EXPECT_EQ(ended.code, 5);
 }
 
-// Each process takes several; the job keeps the limit that its owner gave it.
+// Each process takes several; the job keeps the limit that the user set.
 TEST(RecordTest, ALowLimitOfOpenFilesIsRaisedForTheRecorderAlone) {
   const TemporaryFolder scratch;
   Running running(scratch,

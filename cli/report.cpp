@@ -128,7 +128,7 @@ class Report final : public Subcommand {
                   "JSON and HTML have it for every finding");
     }
     if (const Status good = choose_sections(); !good.ok()) return fail(good.error());
-    // Vectors of millions grow and go: what they leave goes back to the system at once.
+    // Vectors of millions grow and shrink: return their memory to the system at once.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     options.cache = cache_;
     options.pieces = format_ == "html";  // for its pictures
@@ -144,7 +144,7 @@ class Report final : public Subcommand {
     return launched && launched->of > 1 ? launched : std::nullopt;
   }
 
-  // One of several processes that mpirun or srun started: number 0 reports, the others help.
+  // One of several processes started by mpirun or srun: number 0 reports, the others help.
   Result<int> report_in_team(analyzer::AnalysisOptions& options, Console& console) {
     const std::filesystem::path library = library_folder() / "libdprof_mpi.so";
     std::error_code error;
@@ -208,8 +208,8 @@ class Report final : public Subcommand {
     return code_of(damaged ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
-  // What the text shows after the findings. GPU rows are counted for their table: who says which
-  // wants to see it.
+  // What the text shows after the findings. GPU rows are counted for their table if it is asked for
+  // by name.
   Status choose_sections() {
     if (!sections_.empty()) {
       Result<std::vector<analyzer::Section>> chosen = analyzer::parse_sections(sections_);

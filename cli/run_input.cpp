@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A trace is a database; anything else in a file is read as a report.
+// A trace is a database; any other file is read as a report.
 bool is_trace(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   char head[7] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs as they are given to `dprof diff` and `dprof check`: a run folder, a trace, or a report that
-// was kept as JSON.
+// The runs given to `dprof diff` and `dprof check`: a run folder, a trace, or a report saved as
+// JSON.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace dprof::cli {
 
-// The report of a run as JSON: read, or made of its traces.
+// A run's report as JSON: read, or made from its traces.
 Result<std::string> report_json_of(const std::string& path, Console& console);
 
 Result<analyzer::RunFacts> read_run_facts(const std::string& path, Console& console);
 
-// Written beside and renamed, so that no half of a file is left.
+// Written beside the target and renamed, so that no partial file is left.
 Status write_file(const std::string& path, const std::string& text);
 
-// "report of A and B" to FILE, or to stdout where that is "".
+// "report of A and B" to FILE, or to stdout if that is "".
 Status show_text(const std::string& text, const std::string& file, Console& console);
 
 }  // namespace dprof::cli

@@ -28,7 +28,7 @@ class Subcommand {
   virtual Result<int> run(Console& console) = 0;
 };
 
-// The verbs, in the order of `dprof --help`. Each is the file of its name, which defines its maker.
+// The verbs, in the order of `dprof --help`. Each has a file of its name, which defines its maker.
 #define DPROF_VERBS(each)                                                                   \
   each(record) each(report) each(diff) each(check) each(baseline) each(import) each(export) \
       each(gui) each(digest) each(recover) each(doctor) each(ctl) each(demo)
@@ -40,7 +40,7 @@ DPROF_VERBS(DPROF_DECLARE_MAKER)
 // Declares all verbs with their options, in that order.
 [[nodiscard]] std::vector<std::unique_ptr<Subcommand>> declare_command_line(CLI::App& app);
 
-// What `dprof diff` gets for the "--" between its runs, which the parser would take away.
+// What `dprof diff` gets instead of the "--" between its runs, which the parser would remove.
 inline constexpr char kBetweenSides[] = "\x1f--";
 
 [[nodiscard]] constexpr int code_of(ExitCode code) { return static_cast<int>(code); }

@@ -7,7 +7,7 @@
 
 namespace dprof::cli {
 
-// The job's own exit code comes first: whatever goes wrong here is kept to itself.
+// The job's own exit code matters more: errors here are not reported.
 std::optional<WhyFailed> why_it_failed(const std::filesystem::path& run) try {
   const Result<analyzer::Run> opened = analyzer::open_run({run});
   if (!opened.ok()) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dprof record` says of a command that failed, without being asked.
+// What `dprof record` reports by itself about a command that failed.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 namespace dprof::cli {
 
 struct WhyFailed {
-  std::string what;    // which rank failed first, how, in what
+  std::string what;    // which rank failed first, how, and during what
   std::string advice;  // "" = none
 };
 
-// From the run's traces; nullopt where they do not say, or cannot be read.
-// Cost  a report's: a second for 3 million events.
+// From the run's traces; nullopt if they do not say, or cannot be read.
+// Cost  as a report: a second for 3 million events.
 [[nodiscard]] std::optional<WhyFailed> why_it_failed(const std::filesystem::path& run);
 
 }  // namespace dprof::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size of an element of a collective's data.
+// The element size of a collective's data.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dprof::schema {
 
-// nullopt = the type is not known.
+// nullopt = unknown type.
 [[nodiscard]] constexpr std::optional<int64_t> bytes_of(DataType type) {
   switch (type) {
     case DataType::kUint8:

@@ -26,7 +26,7 @@ Code code_of(int sqlite_code) {
   }
 }
 
-// Asked while a statement is prepared, of each table, column and function in it. `within` is the
+// Called while a statement is prepared, for each table, column and function in it. `within` is the
 // view or trigger that names them.
 int only_tables(void*, int action, const char* first, const char* second, const char*,
                 const char* within) {
@@ -48,8 +48,8 @@ int only_tables(void*, int action, const char* first, const char* second, const 
 
 constexpr int kLongestForeignValue = 64 << 20;
 
-// SQLite refuses all of a file that is shorter than its header says, unless its schema may be
-// written: so one read transaction begins in that mode, and lasts. The file itself is immutable.
+// SQLite refuses all of a file that is shorter than its header says, unless its schema is writable:
+// so one read transaction begins in that mode, and stays open. The file itself is immutable.
 void begin_reading(sqlite3* handle) {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
   sqlite3_exec(handle, "BEGIN; SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr);
@@ -68,7 +68,7 @@ void distrust(sqlite3* handle) {
   sqlite3_set_authorizer(handle, &only_tables, nullptr);
 }
 
-// Never a lock, a log or a journal: also of use on media that cannot be written.
+// Never a lock, a log or a journal: also works on read-only media.
 std::string immutable_uri(const std::filesystem::path& path) {
   std::string uri = "file:";
   for (const char c : std::filesystem::absolute(path).lexically_normal().string()) {
@@ -123,7 +123,7 @@ bool Statement::is_null(int column) const {
 }
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 std::optional<int64_t> Statement::optional_integer(int column) const {
-  // Each sqlite3_column_* looks the column up again; a value of it does not.
+  // Each sqlite3_column_* looks the column up again; a value's accessors do not.
   sqlite3_value* value = sqlite3_column_value(statement_, column);
   if (sqlite3_value_type(value) == SQLITE_NULL) return std::nullopt;
   return sqlite3_value_int64(value);
@@ -141,8 +141,8 @@ std::string_view Statement::column_name(int column) const {
 }
 
 Result<Database> Database::open(const std::filesystem::path& path, Mode mode) {
-  // SQLite counts all memory under one mutex, over which threads with databases of their own meet:
-  // a tenth of an import. Has no effect where somebody else has used SQLite before.
+  // SQLite counts all memory under one mutex, on which threads with databases of their own contend:
+  // a tenth of an import. Has no effect if SQLite was used before.
   [[maybe_unused]] static const int kUncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   int flags = SQLITE_OPEN_NOMUTEX;
   switch (mode) {
@@ -181,7 +181,7 @@ Database& Database::operator=(Database&& other) noexcept {
   std::swap(path_, other.path_);
   return *this;
 }
-// close_v2 waits for statements that are still alive.
+// close_v2 waits for statements that are still open.
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 Error Database::error(std::string_view doing) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thin wrapper of SQLite: nothing but database.cpp and read_query.cpp includes sqlite3.h.
+// A thin SQLite wrapper: only database.cpp and read_query.cpp include sqlite3.h.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct sqlite3_stmt;
 
 namespace dprof::schema {
 
-// So long a reader of a trace that is being written waits for a commit, at most.
+// The longest that a reader of a trace that is being written waits for a commit.
 inline constexpr int kBusyTimeoutMs = 2000;
 
 // A prepared statement. Parameters are numbered from 1, columns from 0, as in SQLite. Bound texts
-// must live until the statement was stepped or reset.
+// must stay valid until the statement is stepped or reset.
 class Statement {
  public:
   Statement(Statement&&) noexcept;
@@ -33,7 +33,7 @@ class Statement {
   void bind_blob(int parameter, std::string_view bytes);
   void bind_null(int parameter);
 
-  // True: a row is there. False: done.
+  // True: a row is available. False: done.
   Result<bool> step();
   void reset();
 
@@ -55,9 +55,9 @@ class Statement {
 // One connection. Threading: one thread at a time.
 class Database {
  public:
-  // kForeign: somebody else's file, as hostile as any. It is read as it lies there, without lock,
-  // log or journal; nothing but tables can be asked, and nothing that its schema declares is run:
-  // no view, trigger, function or extension.
+  // kForeign: an untrusted file. It is read in place, without lock, log or journal; only tables can
+  // be queried, and nothing that its schema declares is run: no view, trigger, function or
+  // extension.
   enum class Mode { kReadOnly, kReadWrite, kCreate, kForeign };
 
   static Result<Database> open(const std::filesystem::path& path, Mode mode);
@@ -69,10 +69,11 @@ class Database {
   Result<Statement> prepare(std::string_view sql) const;
   Result<int64_t> query_int(std::string_view sql) const;
   Result<std::string> query_text(std::string_view sql) const;
-  // Whether the last call failed because of somebody else's lock.
+  // Whether the last call failed because another connection holds a lock.
   [[nodiscard]] bool is_busy() const;
-  // Bytes of the file itself, beside all locks and logs: only of use in a read transaction. False
-  // where they are not there. The file is not opened again, which would give up SQLite's locks.
+  // Bytes of the file itself, bypassing all locks and logs: only useful in a read transaction.
+  // False if the file does not have them. Does not reopen the file, which would release SQLite's
+  // locks.
   bool read_file(int64_t offset, std::span<unsigned char> into) const;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

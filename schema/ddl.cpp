@@ -45,7 +45,7 @@ std::string create_table(const Table& table) {
   return fmt::format("CREATE TABLE \"{}\" ({}) STRICT;\n", table.name, columns);
 }
 
-// The expression of one column of a text view; empty if the view shows it as it is.
+// The expression of one column of a text view; empty if the view shows it unchanged.
 std::string text_expression(const Table& table, const Column& column) {
   if (column.type == Type::kEnum) {
     std::string cases;

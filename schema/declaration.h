@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words in which the tables of a trace are declared: a table is data, from which DDL, C++ row
-// types, views and the reference page are made.
+// The vocabulary in which the tables of a trace are declared: a table is data, from which DDL, C++
+// row types, views and the reference page are generated.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Column {
   std::string_view name;
   Type type;
   Unit unit;
-  int since;             // schema version that brought it
+  int since;             // schema version that added it
   std::string_view doc;  // one sentence
   Null null = Null::kNever;
   std::string_view refers =
@@ -38,10 +38,10 @@ struct Table {
   std::string_view name;
   std::string_view row_type;  // C++ name of the row struct
   std::string_view key;       // column that is the INTEGER PRIMARY KEY, empty for none
-  std::string_view order;     // in what order rows stand
+  std::string_view order;     // order of the rows
   std::span<const Column> columns;
   std::string_view doc;
-  int since = 1;  // schema version that brought it
+  int since = 1;  // schema version that added it
   std::string_view rows_in =
       {};  // table behind it, where it is a public view (schema/packed_collective.h)
 };

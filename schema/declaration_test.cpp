@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declarations themselves: whole, consistent, documented.
+// The declarations themselves: complete, consistent, documented.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST(DeclarationTest, NamesAndNumbersAreUnique) {
   }
 }
 
-// What scripts may rely on from the first version (docs/reference/schema.md): these columns, in
+// What scripts can rely on since the first version (docs/reference/schema.md): these columns, in
 // this order, first in their table.
 TEST(DeclarationTest, ContractColumnsStandFirst) {
   const auto columns_of = [](std::string_view name) {

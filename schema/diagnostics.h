@@ -154,7 +154,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
     {"several_traces", Severity::kInfo, Scope::kRecorder,
      "A rank has several traces (it was restarted or forked).",
      "the report uses the last one; pass a file to read another"},
-    // While another tool's recording was imported.
+    // During the import of another tool's recording.
     {"unreadable_import", Severity::kError, Scope::kRecorder,
      "A file to be imported could not be read.",
      "the run contains the other files; the text says what is wrong with this one"},
@@ -334,7 +334,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "Part of the report could not be computed from this run.", "the text says which and why"},
 };
 
-// The catalogue's row; asserts that there is one.
+// The catalogue's row; asserts that it exists.
 [[nodiscard]] const DiagnosticKind& diagnostic_kind(std::string_view code);
 
 }  // namespace dprof::schema

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes C++ row types and the reference page from the declarations in tables.h.
+// Generates C++ row types and the reference page from the declarations in tables.h.
 //   dprof-schema rows > schema/generated/rows.h
 //   dprof-schema docs > docs/reference/schema.md
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string pascal_case(std::string_view snake) {
   return pascal;
 }
 
-// A heading's anchor is in lower case.
+// A heading's anchor is lower-case.
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(c));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The enumerations of the trace. Numbers are part of the file format: never change one, only add.
-// enum_words() of `generated/rows.h` and the public `NAME_text` views give the words.
+// The words come from enum_words() in `generated/rows.h` and the public `NAME_text` views.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's rows that no trace can have: what a run folder tells of its traces. Apart from
-// the others, which nearly every file includes.
+// The catalogue's rows about a run folder, which no trace can contain. Separate from the others,
+// which nearly every file includes.
 #pragma once
 
 #include "schema/diagnostics.h"

@@ -9,14 +9,14 @@
 namespace dprof::schema {
 namespace {
 
-// How long after the row's call; false where that is no number.
+// The time since the row's call; false if it overflows.
 bool after_call(const CollectiveRow& row, const std::optional<int64_t>& time_ns,
                 std::optional<int64_t>& distance) {
   if (!time_ns) return true;
   return !__builtin_sub_overflow(*time_ns, *row.enqueue_ns, &distance.emplace());
 }
 
-// Puts the row's times relative to its call. False: they cannot be told so.
+// Stores the row's times relative to its call. False: not possible.
 bool make_relative(const CollectiveRow& row, PackedCollectiveRow& packed) {
   return row.enqueue_ns && after_call(row, row.start_ns, packed.start_after_ns) &&
          after_call(row, row.end_ns, packed.end_after_ns) &&
@@ -88,7 +88,7 @@ PackedCollective pack(const CollectiveRow& row) {
   return packed;
 }
 
-// LEFT JOIN also fixes the order: the rows, in order of their ids, and the traits of each.
+// LEFT JOIN also fixes the order: the rows in order of their ids, each with its traits.
 std::string create_collective_view() {
   std::string columns;
   for (const Column& column : kCollectiveColumns) {

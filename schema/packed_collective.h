@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a trace stores collectives: what is the same for many of them lies once in
-// `_collective_traits`, the rest in `_collective`, times relative to the call; the view
-// `collective` puts them together again. 88 to 110 bytes a row became less than 64
-// (docs/design/schema.md).
+// How a trace stores collectives: what many of them share is stored once in `_collective_traits`,
+// the rest in `_collective`, with times relative to the call; the view `collective` joins them
+// again. This reduced 88 to 110 bytes a row to less than 64 (docs/design/schema.md).
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,19 @@
 
 namespace dprof::schema {
 
-// Both parts of a row; `traits_id` and the traits' `id` are still to be given.
+// Both parts of a row; `traits_id` and the traits' `id` are still to be set.
 struct PackedCollective {
   PackedCollectiveRow row;
   CollectiveTraitsRow traits;
 };
 
-// Exact for every row: one whose times do not go together with relative ones is stored as it is.
+// Exact for every row: one whose times cannot be made relative is stored unchanged.
 [[nodiscard]] PackedCollective pack(const CollectiveRow& row);
 
 // CREATE VIEW collective.
 [[nodiscard]] std::string create_collective_view();
 
-// The ids of traits that were written, as far as they are remembered.
+// Remembers the ids of traits that were written, within a limit.
 //
 // Threading  one thread.
 // Cost       0.2 us; at most kMost entries of about 150 bytes.
@@ -34,11 +33,11 @@ class CollectiveTraits {
  public:
   explicit CollectiveTraits(int64_t first_id) : next_id_(first_id) {}
 
-  // The id of these traits; true where they must be written. `id` of them does not count.
+  // The id of these traits; true if they must be written. Their `id` is ignored.
   std::pair<int64_t, bool> id_of(const CollectiveTraitsRow& traits);
 
  private:
-  // A program whose every collective is of another kind must not fill the memory.
+  // A program whose collectives are all different must not fill the memory.
   static constexpr size_t kMost = 4096;
 
   int64_t next_id_;

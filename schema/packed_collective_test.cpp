@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives as the file holds them: the view gives back what was written, in few bytes.
+// Collectives as stored in the file: the view returns what was written, in few bytes.
 #include "schema/packed_collective.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-// A collective of NCCL's as it is written first: its kernel comes later.
+// An NCCL collective as first written: its kernel comes later.
 CollectiveRow called(int64_t id) {
   return {.id = id,
           .communicator_id = 1 + id % 2,
@@ -49,7 +49,7 @@ CollectiveRow completed(CollectiveRow row) {
 
 class PackedCollectiveTest : public ::testing::Test {
  protected:
-  // What the reader makes of these rows.
+  // How the reader returns these rows.
   std::vector<CollectiveRow> round_trip(const std::vector<CollectiveRow>& rows) {
     auto writer = *TraceWriter::create(path_);
     for (const CollectiveRow& row : rows) EXPECT_TRUE(writer->append(row).ok());

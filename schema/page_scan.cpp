@@ -15,7 +15,7 @@ constexpr size_t kMostLevels = 20;  // as in SQLite
 constexpr unsigned char kInteriorTable = 5;
 constexpr unsigned char kLeafTable = 13;
 constexpr unsigned char kRollbackJournal = 1;
-constexpr size_t kLeastOutsideRecord = 35;  // of a page, once a record fills it
+constexpr size_t kLeastOutsideRecord = 35;  // of a page once filled with a record
 constexpr uint64_t kFirstBytes = 12;        // serial types from here on are blobs and texts
 
 uint64_t big_endian(const unsigned char* at, size_t bytes) {
@@ -24,8 +24,8 @@ uint64_t big_endian(const unsigned char* at, size_t bytes) {
   return value;
 }
 
-// How a number of serial type 0 to 9 is got from the 8 bytes from its first one on, without a
-// branch: (bytes >> shift) & mask | plus. 8 and 9 are the numbers 0 and 1, which take no bytes.
+// Decodes a number of serial type 0 to 9 from 8 bytes, beginning at its first one, without a
+// branch: (bytes >> shift) & mask | plus. Types 8 and 9 are the numbers 0 and 1 and take no bytes.
 struct Decoding {
   size_t bytes;
   int shift;
@@ -66,7 +66,7 @@ bool read_long_varint(const unsigned char*& at, const unsigned char* end, uint64
   return false;
 }
 
-// Moves `at` behind the number that stands there; false where it would not end before `end`.
+// Reads the number at `at` and moves past it; false if it would not end before `end`.
 inline bool read_varint(const unsigned char*& at, const unsigned char* end, uint64_t& value) {
   if (at == end || *at >= 0x80) return read_long_varint(at, end, value);
   value = *at++;
@@ -92,7 +92,7 @@ std::optional<PageScan> PageScan::start(const Database& database, const Table& t
   return scan;
 }
 
-// What stands in a row of the file, by position; nullopt where that cannot be told.
+// The contents of a row in the file, by position; nullopt if that cannot be determined.
 std::optional<std::vector<PageScan::Field>> PageScan::stored_fields(const Database& database,
                                                                     const Table& table,
                                                                     int64_t version) {
@@ -160,14 +160,14 @@ bool PageScan::next() {
   return false;
 }
 
-// Reads the page `number` as the next level; false, with nothing entered, where it is none of a
-// table's.
+// Reads page `number` as the next level; false, with nothing entered, if it is not a page of a
+// table.
 bool PageScan::enter(uint32_t number) {
   if (depth_ >= kMostLevels || number < 2 || --pages_left_ < 0) return false;
   if (depth_ == pages_.size()) pages_.emplace_back();
   Page& page = pages_[depth_];
   const auto size = static_cast<size_t>(page_bytes_);
-  page.bytes.resize(size + (kMostColumns + 1) * kMostNumberBytes);  // read_record() looks beyond
+  page.bytes.resize(size + (kMostColumns + 1) * kMostNumberBytes);  // read_record() reads beyond
   const std::span<unsigned char> whole = std::span(page.bytes).first(size);
   if (!database_->read_file((int64_t{number} - 1) * page_bytes_, whole)) return false;
   const unsigned char kind = page.bytes[0];
@@ -176,7 +176,7 @@ bool PageScan::enter(uint32_t number) {
   page.pointers = page.leaf ? 8 : 12;
   page.cell = 0;
   page.cells = big_endian(&page.bytes[3], 2);
-  constexpr size_t kLeastCellBytes = 6;  // with its pointer; an empty table is an empty root
+  constexpr size_t kLeastCellBytes = 6;  // incl. its pointer; an empty table is an empty root
   if (page.cells > usable_ / kLeastCellBytes || (page.cells == 0 && depth_ > 0)) return false;
   if (page.pointers + 2 * page.cells > usable_) return false;
   if (!page.leaf) ++page.cells;  // the right-most child
@@ -202,7 +202,7 @@ bool PageScan::read_row(Page& page) {
   if (!read_varint(at, end, size) || !read_varint(at, end, id)) return false;
   if (size > usable_ - kLeastOutsideRecord || size > static_cast<uint64_t>(end - at)) return false;
   const auto rowid = static_cast<int64_t>(id);
-  // Also what ends a damaged tree that leads back into itself.
+  // Also stops at a damaged tree that contains a cycle.
   if (rowid_ && rowid <= *rowid_) return false;
   if (!read_record(at, size, rowid)) return false;
   rowid_ = rowid;
@@ -223,7 +223,7 @@ bool PageScan::read_record(const unsigned char* record, size_t size, int64_t row
     if (!read_varint(type_at, types_end, type)) return false;
     Value& value = values_[field.column];
     if (type < kDecodings.size() && field.as == Field::As::kInteger) {
-      // What lies beyond the record's end lies within the page's room, and is refused below.
+      // Bytes beyond the record's end are within the page's buffer, and are refused below.
       const Decoding& decoding = kDecodings[type];
       value.integer = (eight_bytes(at) >> decoding.shift & decoding.mask) | decoding.plus;
       value.is_null = type == 0;
@@ -236,7 +236,7 @@ bool PageScan::read_record(const unsigned char* record, size_t size, int64_t row
   return at == end && type_at == types_end;
 }
 
-// Whatever is no number.
+// Every type that is not a number.
 bool PageScan::read_other(const Field& field, uint64_t type, const unsigned char*& at,
                           const unsigned char* end, int64_t rowid) {
   if (type == 10 || type == 11 || at > end) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a table straight from the pages of the file, ten times as fast as through statements:
-// most of what a report costs is reading rows (docs/design/schema.md).
+// Reads the rows of a table directly from the pages of the file, ten times as fast as with
+// statements: most of a report's cost is reading rows (docs/design/schema.md).
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace dprof::schema {
 
-// Walks the table's b-tree in its order. Whatever it does not know for sure ends it *before* that
-// row, and a SELECT goes on behind the rows that were seen(), so that SQLite alone says what is
-// damaged: a row that spills over into other pages, a value of another type, a page that makes no
-// sense. A SELECT of later rowids would not do: it would step over a row whose number is damaged.
+// Walks the table's b-tree in its order. Anything unexpected ends the walk *before* that row, and a
+// SELECT continues after the rows that were seen(), so that only SQLite decides what is damaged: a
+// row that overflows into other pages, a value of another type, a page that makes no sense. A
+// SELECT of later rowids would not do: it would skip a row whose number is damaged.
 //
 // Source      https://www.sqlite.org/fileformat2.html, sections 1.2 to 2.1
 // Threading   one thread at a time
@@ -25,18 +25,19 @@ namespace dprof::schema {
 // Memory      one page per level of the tree
 class PageScan {
  public:
-  // Reads `columns` of `table`, in their order, of a file of schema `version`. nullopt: only SQL
-  // can read it, because it has a write-ahead log (it is being recorded), or was not made by dprof.
+  // Reads `columns` of `table`, in that order, from a file of schema `version`. nullopt: only SQL
+  // can read it, because it has a write-ahead log (it is being recorded) or was not written by
+  // dprof.
   static std::optional<PageScan> start(const Database& database, const Table& table,
                                        int64_t version);
 
-  // True: a row is there. False: all rows were seen (complete()), or it cannot go on.
+  // True: a row is available. False: all rows were read (complete()), or it cannot continue.
   bool next();
   [[nodiscard]] bool complete() const { return complete_; }
-  // Rows that were there.
+  // Number of rows read.
   [[nodiscard]] int64_t seen() const { return seen_; }
 
-  // Of the row that is there; columns are numbered as in the table's declaration. As with SQLite,
+  // Values of the current row; columns are numbered as in the table's declaration. As with SQLite,
   // NULL is 0 and "".
   [[nodiscard]] bool is_null(int column) const { return value(column).is_null; }
   [[nodiscard]] int64_t integer(int column) const { return value(column).integer; }
@@ -64,7 +65,7 @@ class PageScan {
   struct Page {
     std::vector<unsigned char> bytes;
     size_t pointers = 0;  // where the array of the cells' places begins
-    size_t cell = 0;      // the next one
+    size_t cell = 0;      // the next cell
     size_t cells = 0;
     bool leaf = false;
   };
@@ -92,11 +93,11 @@ class PageScan {
   std::vector<Field> fields_;  // by position in the file
   int64_t page_bytes_ = 0;
   size_t usable_ = 0;        // bytes of a page
-  int64_t pages_left_ = 0;   // that can be read; a tree that leads back into itself needs more
+  int64_t pages_left_ = 0;   // that can still be read; a tree with a cycle needs more
   std::vector<Page> pages_;  // one per level, kept for the next page of that level
   size_t depth_ = 0;         // levels in use, the last one's page is being read
-  std::array<Value, kMostColumns> values_;  // by column; those that the file lacks stay NULL
-  std::optional<int64_t> rowid_;            // of the row that is there
+  std::array<Value, kMostColumns> values_;  // by column; those missing in the file stay NULL
+  std::optional<int64_t> rowid_;            // of the current row
   int64_t seen_ = 0;
   bool complete_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PageScan reads is what SQLite reads, row for row: of sound files, of odd ones, and of
-// damaged ones as far as SQLite reads them.
+// PageScan reads what SQLite reads, row for row: in sound files, in odd ones, and in damaged ones
+// as far as SQLite reads them.
 #include "schema/page_scan.h"
 
 #include <fmt/format.h>
@@ -152,7 +152,7 @@ TEST_F(PageScanTest, StopsBeforeARowThatSpillsOver) {
   ASSERT_EQ(rest.rows.size(), 2U) << scanned->seen;
   rows.insert(rows.end(), rest.rows.begin(), rest.rows.end());
   EXPECT_EQ(rows, by_sql(database, strings).rows);
-  // The reader does just that.
+  // TraceReader does the same.
   const Result<TraceReader> reader = TraceReader::open(file());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader->string(5000).size(), 3 * kPageBytes);
@@ -220,9 +220,9 @@ TEST_F(PageScanTest, StopsBeforeAValueOfAnotherType) {
   EXPECT_EQ(scanned->seen, 1);
 }
 
-// Where SQLite reads a damaged table to its end, so does the scan with what goes on behind it, and
-// the rows are the same. Where SQLite refuses, nothing that the scan gave may be of the part that
-// SQLite could not reach: it would be taken for sound.
+// Where SQLite reads a damaged table to its end, so does the scan with the SELECT that continues
+// it, and the rows are the same. Where SQLite refuses, the scan must not have returned rows that
+// SQLite could not reach: they would be taken for sound.
 TEST_F(PageScanTest, ReadsOfDamagedFilesWhatSqliteReads) {
   write(6000);
   std::ifstream in(file(), std::ios::binary);
@@ -235,7 +235,7 @@ TEST_F(PageScanTest, ReadsOfDamagedFilesWhatSqliteReads) {
   for (int round = 0; round < 300; ++round) {
     std::string damaged = sound;
     for (size_t hits = 1 + random() % 12; hits > 0; --hits) {
-      // Headers and cell pointers of pages more often than values.
+      // Damages headers and cell pointers of pages more often than values.
       const size_t page = 1 + random() % (damaged.size() / kPageBytes - 1);
       const size_t within = random() % (random() % 2 == 0 ? 64 : kPageBytes);
       damaged[page * kPageBytes + within] = static_cast<char>(random());

@@ -12,16 +12,16 @@
 #include "schema/database.h"
 #include "schema/tables.h"
 
-// A library built without them has no such functions: then no column has an origin.
+// A library built without them lacks these functions: then no column has an origin.
 #pragma weak sqlite3_column_table_name
 #pragma weak sqlite3_column_origin_name
 
 namespace dprof::schema {
 namespace {
 
-constexpr int kOpsBetweenChecks = 10'000;  // of SQLite's machine: some thousand checks a second
+constexpr int kOpsBetweenChecks = 10'000;  // SQLite VM steps: some thousand checks a second
 
-// Pragmas that only tell of the file: with a table's or an index's name, and without one.
+// Pragmas that only describe the file: with a table's or an index's name, and without one.
 constexpr std::array<std::string_view, 8> kTellingOfNames = {
     "table_info", "table_xinfo", "table_list",       "index_list",
     "index_info", "index_xinfo", "foreign_key_list", "database_list"};
@@ -46,7 +46,7 @@ int authorize(void*, int action, const char* first, const char* second, const ch
       return SQLITE_OK;
     case SQLITE_FUNCTION:
       return std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_UPDATE:  // asked where a table-valued function is declared; no statement may do it
+    case SQLITE_UPDATE:  // asked where a table-valued function is declared; statements cannot do it
       return std::string_view(first) == "sqlite_master" ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_PRAGMA:
       return only_tells(first, second) ? SQLITE_OK : SQLITE_DENY;
@@ -55,7 +55,7 @@ int authorize(void*, int action, const char* first, const char* second, const ch
   }
 }
 
-// What is wrong with the text is the asker's, all else the file's or the machine's.
+// Errors in the text are the user's; all others are the file's or the machine's.
 Code code_of_query(int sqlite_code) {
   switch (sqlite_code & 0xff) {
     case SQLITE_ERROR:
@@ -131,8 +131,8 @@ Result<ReadQuery> ReadQuery::open(const std::filesystem::path& trace,
   return query;
 }
 
-// SQLite looks at a file only when it must, and takes a few bytes for an empty database: SELECT 1
-// would have an answer of any.
+// SQLite opens a file lazily and treats one of a few bytes as an empty database: SELECT 1 would
+// succeed on any file.
 Status ReadQuery::check_trace() const {
   sqlite3_stmt* statement = nullptr;
   sqlite3_prepare_v2(handle_.get(), "PRAGMA application_id", -1, &statement, nullptr);
@@ -177,7 +177,7 @@ Status ReadQuery::prepare(std::string_view text) {
   return Done{};
 }
 
-// Refuses what is no statement, more than one, and one that is not only for reading.
+// Refuses text that is no statement, several statements, and statements that can write.
 Status ReadQuery::finish_prepare(std::string_view text, std::string_view rest) {
   sqlite3_stmt* const first = statement_.get();
   if (first == nullptr) return fail(Code::kUsage, "there is no statement in it");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One statement that somebody else wrote, on a connection of its own that can do nothing but read
-// one file.
+// Runs one user-written statement on a connection of its own that can only read one file.
 #pragma once
 
 #include <filesystem>
@@ -19,17 +18,17 @@ struct sqlite3_stmt;
 
 namespace dprof::schema {
 
-// A column of the answer. Where its values are a table's own: of which, and its name there.
+// A column of the answer. If its values come from a table: the table, and the column's name there.
 struct QueryColumn {
   std::string name;
   std::string table;
   std::string origin;
 };
 
-// Read-only three times over: the file is opened so, SQLite asks before everything that a statement
-// would do, and a statement that could write is refused. No other file can be reached (no ATTACH,
-// no VACUUM INTO, no extension), no text or blob may be larger than kMostValueBytes, and what is
-// sorted goes to temporary files.
+// Read-only three times over: the file is opened read-only, SQLite asks for permission before
+// everything that a statement would do, and a statement that could write is refused. No other file
+// can be reached (no ATTACH, no VACUUM INTO, no extension), no text or blob can be larger than
+// kMostValueBytes, and sorting uses temporary files.
 //
 // Threading  one thread at a time.
 class ReadQuery {
@@ -37,26 +36,26 @@ class ReadQuery {
   static constexpr int kMostValueBytes = 16 << 20;
   static constexpr int kMostColumns = 200;
 
-  // `is_unwanted` is asked some thousand times a second while the statement runs; true ends it.
+  // `is_unwanted` is called some thousand times a second while the statement runs; true ends it.
   static Result<ReadQuery> open(const std::filesystem::path& trace,
                                 std::function<bool()> is_unwanted = {});
   ReadQuery(ReadQuery&&) noexcept;
   ReadQuery& operator=(ReadQuery&&) noexcept;
   ~ReadQuery();
 
-  // Exactly one statement, which may end with a semicolon. An error of code kUsage is one of the
+  // Exactly one statement, which can end with a semicolon. An error with code kUsage is about the
   // text.
   Status prepare(std::string_view text);
-  // Where in the text the error of prepare() is, in bytes; nullopt = not known.
+  // Position of prepare()'s error in the text, in bytes; nullopt = not known.
   [[nodiscard]] std::optional<size_t> error_offset() const { return error_offset_; }
   [[nodiscard]] std::vector<QueryColumn> columns() const;
 
-  // True: a row is there. False: done.
+  // True: a row is available. False: done.
   Result<bool> step();
   [[nodiscard]] SqlValue value(int column) const;
 
  private:
-  struct Guard;  // what SQLite calls back, at an address that stays
+  struct Guard;  // SQLite's callback state, at a stable address
   struct Close {
     void operator()(sqlite3* handle) const;
   };
@@ -71,7 +70,7 @@ class ReadQuery {
   [[nodiscard]] Error error() const;
 
   std::filesystem::path path_;
-  // In this order: the statement goes before its connection, and that before what it calls.
+  // In this order: the statement is destroyed before its connection, and that before its callback.
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<sqlite3, Close> handle_;
   OwnedStatement statement_;

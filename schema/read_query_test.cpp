@@ -47,7 +47,7 @@ class ReadQueryTest : public ::testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().what);
     return *std::move(opened);
   }
-  // What is said instead of an answer; "" = there was one.
+  // The error reported instead of an answer; "" = there was an answer.
   std::string refusal(std::string_view text) {
     ReadQuery asked = query();
     if (const Status prepared = asked.prepare(text); !prepared.ok()) return prepared.error().what;

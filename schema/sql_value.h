@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value as SQLite has them, when the type is not known before.
+// A value of SQLite whose type is not known in advance.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dprof::schema {
 
-// Bytes that nobody could read anyway: only how many.
+// Bytes that are not readable as text: only their number.
 struct SqlBlob {
   int64_t bytes = 0;
   friend bool operator==(const SqlBlob&, const SqlBlob&) = default;

@@ -12,15 +12,15 @@ constexpr size_t kLongestFunction = 80;  // templates have no end
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The program waits there; what it waits for is said by those who called it.
+// The program waits there; its callers tell what it waits for.
 bool is_of_the_c_library(std::string_view file) {
   const std::string_view name = last_part(file);
   return name.starts_with("libc.so") || name.starts_with("libpthread.so") ||
          name.starts_with("ld-linux");
 }
 
-// "Trainer::run" of "app::(anonymous namespace)::Trainer<int, a::b>::run(long) const": without
-// arguments, and of its qualified name the last two parts.
+// "Trainer::run" from "app::(anonymous namespace)::Trainer<int, a::b>::run(long) const": without
+// arguments, and only the last two parts of the qualified name.
 std::string short_name(std::string_view function) {
   std::string kept;
   size_t depth = 0;  // of brackets

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack in one line: where a thread stands.
+// A stack in one line: where a thread is.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct StackPlace {
   std::optional<int64_t> line;
 };
 
-// "lock_twice (train.py:58), called by main (train.py:125)": the innermost frames of Python's stack
-// where there is one; else of the native one, without those of the C library. `frames`: of one
-// thread, each stack from the innermost frame on. "" = nothing that has a name.
+// "lock_twice (train.py:58), called by main (train.py:125)": the innermost frames of the Python
+// stack if there is one, else of the native one, without those of the C library. `frames`: of one
+// thread, each stack from the innermost frame on. "" = no frame has a name.
 [[nodiscard]] std::string words_of_stack(std::span<const StackPlace> frames);
 
 }  // namespace dprof::schema

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every table of a trace, declared once. `dprof-schema` makes from it schema/generated/rows.h and
-// docs/reference/schema.md; `scripts/check` fails where they differ. A new column goes to the end
-// of its table, with the next schema version.
+// Every table of a trace, declared once. `dprof-schema` generates schema/generated/rows.h and
+// docs/reference/schema.md from it; `scripts/check` fails if they differ. A new column goes to the
+// end of its table, with the next schema version.
 #pragma once
 
 #include "schema/enums.h"
@@ -177,7 +177,7 @@ inline constexpr Column kCollectiveColumns[] = {
      "CUPTI's correlation id of its kernel's launch.", Null::kAllowed},
     {"source", Type::kEnum, Unit::kNone, 2, "Who saw it.", Null::kAllowed, "Source"},
 };
-// The two tables behind `collective`: most of a collective is the same each step.
+// The two tables behind `collective`: most fields of a collective are the same in each step.
 inline constexpr Column kPackedCollectiveColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 3, "As in collective."},
     {"traits_id", Type::kInteger, Unit::kNone, 3, "What it has in common with others.",
@@ -447,7 +447,7 @@ inline constexpr Table kTablesBehindViews[] = {
      "What collectives have in common; two rows may be equal.", 3},
 };
 
-// Keys of `meta`. Which are there depends on what could be found out: a missing key is "unknown".
+// Keys of `meta`. Which exist depends on what could be determined: a missing key is "unknown".
 inline constexpr MetaKey kMetaKeys[] = {
     {"dprof_version", "Version of the dprof that recorded."},
     {"run_id", "Random id that all traces of a run share."},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace with random damage: the reader may refuse it or read part of it, but never crash, hang or
-// read outside (the sanitizer presets see that).
+// A trace with random damage: the reader can refuse it or read part of it, but must not crash, hang
+// or read out of bounds (the sanitizer presets detect that).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string sound_trace(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Reads everything that can be read; returns the number of rows.
+// Reads everything readable; returns the number of rows.
 int64_t read_all(const fs::path& file) {
   const Result<TraceReader> reader = TraceReader::open(file);
   if (!reader.ok()) {

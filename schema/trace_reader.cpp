@@ -17,7 +17,7 @@ Error not_a_trace(const std::filesystem::path& path, std::string_view why) {
   return {Code::kNotATrace, fmt::format("{}: {}", path.string(), why), std::string(kWhatATraceIs)};
 }
 
-// Says what the file is before SQLite does: its own messages ("file is not a database") do not
+// Reports what the file is before SQLite does: its own messages ("file is not a database") do not
 // help.
 Status check_file(const std::filesystem::path& path) {
   std::error_code error;
@@ -57,7 +57,7 @@ Result<int64_t> check_version(const Database& trace) {
   return *version;
 }
 
-// A file can lie about its version: every table and column of it must really be there.
+// A file can lie about its version: check that every table and column is really there.
 Status check_columns(const Database& trace, int64_t version) {
   for (const Table& table : kTables) {
     if (table.since > version) continue;
@@ -72,8 +72,8 @@ Status check_columns(const Database& trace, int64_t version) {
   return Done{};
 }
 
-// Ordered by its key instead of its rows' numbers: a view has none; its key is that of the table
-// behind it.
+// Ordered by its key instead of its row numbers, which a view does not have; its key is that of the
+// table behind it.
 bool is_by_key(const Table& table) { return table.name == "meta" || !table.rows_in.empty(); }
 
 }  // namespace

@@ -31,20 +31,20 @@ class TraceReader {
   [[nodiscard]] std::optional<std::string> meta(std::string_view key) const;  // nullopt = unknown
   [[nodiscard]] std::optional<int64_t> meta_int(std::string_view key) const;
 
-  // Texts by id, index 0 is "". Read once and kept.
+  // Texts by id; index 0 is "". Read once and cached.
   [[nodiscard]] const std::vector<std::string>& strings() const { return strings_; }
-  [[nodiscard]] const std::string& string(int64_t id) const;  // "" for an id that is not there
+  [[nodiscard]] const std::string& string(int64_t id) const;  // "" for an unknown id
 
-  // Visits the rows of one table in rowid order: constant memory. `where` is SQL after WHERE, empty
-  // for all rows: of a finished trace these are read ten times as fast, so that a `where` only pays
-  // where it leaves few rows of many.
+  // Visits the rows of one table in rowid order, in constant memory. `where` is the SQL after
+  // WHERE, empty for all rows. All rows of a finished trace are read ten times as fast, so a
+  // `where` only pays if it leaves few rows of many.
   template <typename Row, typename Visit>
   Status for_each(Visit&& visit, std::string_view where = {}) const;
 
   template <typename Row>
   Result<std::vector<Row>> read_all(std::string_view where = {}) const;
 
-  // Rows of one table, by COUNT(*).
+  // Number of rows of one table, by COUNT(*).
   Result<int64_t> count(std::string_view table) const;
 
  private:

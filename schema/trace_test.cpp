@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer writes the reader reads; and every kind of bad file is refused with the right
-// code.
+// The reader reads what the writer writes; every kind of bad file is refused with the right code.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +71,7 @@ class RandomFields {
   std::mt19937_64 random_{11};
 };
 
-// Random rows of every table, more than one INSERT holds and no multiple of it.
+// Random rows of every table: more than one INSERT holds, and not a multiple of it.
 TEST_F(TraceTest, EveryTableRoundTrips) {
   for_each_row_type([&]<typename Row>() {
     if constexpr (!std::is_same_v<Row, MetaRow> && !std::is_same_v<Row, StringRow>) {
@@ -95,8 +94,8 @@ TEST_F(TraceTest, EveryTableRoundTrips) {
   });
 }
 
-// Makes a new file one of an older version: without the tables and columns that came later, and
-// with tables where views are now.
+// Turns a new file into one of an older version: without later tables and columns, and with tables
+// where there are views now.
 void make_older(const fs::path& file, int version) {
   Database database = *Database::open(file, Database::Mode::kReadWrite);
   const auto execute = [&](const std::string& sql) {
@@ -128,7 +127,7 @@ void make_older(const fs::path& file, int version) {
   execute(fmt::format("PRAGMA user_version = {}", version));
 }
 
-// What version 1 could not have is empty in it, and the rest is read as ever.
+// What version 1 could not contain is empty, and the rest is read as usual.
 TEST_F(TraceTest, FilesOfVersion1AreRead) {
   ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
   make_older(path(), 1);
@@ -148,7 +147,7 @@ TEST_F(TraceTest, FilesOfVersion1AreRead) {
   EXPECT_EQ(*reader->count("capture"), 0);
 }
 
-// Takes away what came after `version`, 3 or later: before there were no views of packed tables.
+// Removes what was added after `version`, 3 or later: before, there were no views of packed tables.
 void make_slightly_older(const fs::path& file, int version) {
   Database database = *Database::open(file, Database::Mode::kReadWrite);
   std::string sql = fmt::format("PRAGMA user_version = {};", version);
@@ -214,8 +213,8 @@ TEST_F(TraceTest, AnEmptyTraceIsSmallAndASmallOneKeepsItsRows) {
   EXPECT_EQ(reader->meta("command"), long_name);
 }
 
-// Version 2 had a plain table `collective`. A trace of it whose recorder was killed is finished,
-// too.
+// Version 2 had a plain table `collective`. Such a trace can be finished, too, if its recorder was
+// killed.
 TEST_F(TraceTest, FilesOfVersion2AreReadAndFinished) {
   ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
   make_older(path(), 2);
@@ -372,7 +371,7 @@ TEST_F(TraceTest, NewerDamagedAndTruncatedFilesAreRefused) {
             Code::kDamaged);
   EXPECT_EQ(open_error(changed("table.dprof", "DROP VIEW step_text; DROP TABLE step")),
             Code::kDamaged);
-  // A column that this dprof does not know is no fault: contracts grow.
+  // A column that this dprof does not know is not an error: contracts grow.
   EXPECT_TRUE(
       TraceReader::open(changed("more.dprof", "ALTER TABLE step ADD COLUMN later INTEGER")).ok());
 

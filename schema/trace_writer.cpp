@@ -19,20 +19,20 @@
 namespace dprof::schema {
 namespace {
 
-// 16 rows in one INSERT are a third quicker than one; more gain nothing (measured with
+// 16 rows per INSERT are a third faster than one; more gain nothing (measured with
 // bench/recorder_rows.cpp).
 constexpr int kRowsPerInsert = 16;
 
-// WAL with synchronous=OFF survives the death of any process, not of the machine; a page of 16 KiB
-// makes inserts a quarter quicker than one of 4 KiB. No secondary index: it would cost half of the
-// speed and 22 bytes a row. A log that a reader made large shrinks once it is used up.
+// WAL with synchronous=OFF survives the death of any process, but not of the machine; pages of 16
+// KiB make inserts a quarter faster than 4 KiB. No secondary index: it would cost half the speed
+// and 22 bytes a row. A log that a reader has made large shrinks once it is used up.
 constexpr char kPageSize[] = "PRAGMA page_size = 16384;";
 constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
-// A reader's lock would let a commit fail: no reader is let in.
+// A reader's lock would make a commit fail: readers are kept out.
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;";
-// A trace of at most this size is packed when it is finished: an empty one has a page for each
-// table, 475 kB, which 10,000 ranks multiply. On pages of 1 KiB it takes 60 kB, and packing 5 ms.
+// Traces up to this size are packed when finished: an empty one has a page for each table, 475 kB,
+// which 10,000 ranks multiply. With 1 KiB pages it takes 60 kB, and packing 5 ms.
 constexpr int64_t kPackedBytes = 1 << 20;
 constexpr char kPack[] = "PRAGMA page_size = 1024; VACUUM;";
 constexpr char kSetUp[] =
@@ -84,7 +84,7 @@ std::string insert_sql(const Table& table, int rows) {
   return fmt::format("INSERT INTO \"{}\" ({}) VALUES {}", table.name, column_list(table), all);
 }
 
-// Every column of the row whose key is the first parameter; parameters in the order of bind_row().
+// Updates every column of the row whose key is the first parameter; parameters as in bind_row().
 std::string update_sql(const Table& table) {
   std::string set;
   for (size_t i = 1; i < table.columns.size(); ++i) {
@@ -156,7 +156,7 @@ Status refuse_existing(const std::filesystem::path& path) {
 Result<Database> make_file(const std::filesystem::path& path, const std::string& settings) {
   Result<Database> database = Database::open(path, Database::Mode::kCreate);
   if (!database.ok()) return database;
-  // Of the tables all or none: whoever is killed now leaves no half of them.
+  // All tables or none: a process killed now leaves no partial schema.
   const std::string tables = fmt::format("BEGIN;\n{}COMMIT;\n", create_tables());
   for (const std::string& sql : {kPageSize + settings, tables}) {
     const Status done = database->execute(sql);
@@ -172,7 +172,7 @@ Result<Database> make_file(const std::filesystem::path& path, const std::string&
   return database;
 }
 
-// What a transaction that fails must not take with it.
+// What must survive a failed transaction.
 struct Kept {
   struct Closing {
     int64_t range_id;
@@ -185,8 +185,8 @@ struct Kept {
              std::vector<NvtxSchemaRow>, std::vector<CaptureRow>, std::vector<LossRow>,
              std::vector<DiagnosticRow>>
       rows;
-  std::vector<Closing> closings;                 // of ranges that are in the file
-  std::vector<PackedCollectiveRow> collectives;  // changes of those that are in the file
+  std::vector<Closing> closings;                 // of ranges already in the file
+  std::vector<PackedCollectiveRow> collectives;  // changes of those already in the file
 };
 
 }  // namespace
@@ -198,9 +198,9 @@ struct TraceWriter::Impl {
       : path(std::move(path)), settings(std::move(settings)), failed(std::move(why)) {}
 
   std::filesystem::path path;
-  std::string settings;  // of a connection that writes
+  std::string settings;  // of a writing connection
   std::optional<Database> database;
-  bool is_made = database.has_value();  // the file, with its tables
+  bool is_made = database.has_value();  // the file and its tables exist
   std::optional<Error> failed;          // the first failure; nothing is written until resume()
   bool in_transaction = false;
   int64_t rows = 0;
@@ -225,7 +225,7 @@ struct TraceWriter::Impl {
                  Inserter<CallStackRow>, Inserter<LossRow>, Inserter<DiagnosticRow>>;
   Inserters inserters;
 
-  // Keeps the first failure and hands it on.
+  // Keeps the first failure and passes it on.
   Status note(Status status) {
     if (!status.ok() && !failed) failed = status.error();
     return status;
@@ -234,7 +234,7 @@ struct TraceWriter::Impl {
   Status begin() {
     if (failed) return fail(*failed);
     if (in_transaction) return Done{};
-    if (!database) {  // since rest()
+    if (!database) {  // closed by rest()
       if (const Status opened = note(open_again()); !opened.ok()) return fail(opened.error());
     }
     in_transaction = true;
@@ -258,8 +258,8 @@ struct TraceWriter::Impl {
     return note(std::get<Inserter<Row>>(inserters).append(*database, row));
   }
 
-  // The row as it is stored, its traits written where they are new. Where that fails, so does what
-  // is done with the row.
+  // The row as stored; its traits are written first if they are new. If that fails, so does the
+  // operation on the row.
   PackedCollectiveRow packed(const CollectiveRow& row) {
     PackedCollective both = pack(row);
     const auto [id, is_new] = traits.id_of(both.traits);
@@ -268,7 +268,7 @@ struct TraceWriter::Impl {
     return both.row;
   }
 
-  // Inserts whatever is still gathered, in every table.
+  // Inserts all gathered rows, in every table.
   Status insert_pending() {
     for (const StringRow& row : new_strings) {
       if (const Status done = append(row); !done.ok()) return fail(done.error());
@@ -286,7 +286,7 @@ struct TraceWriter::Impl {
     return status;
   }
 
-  // Rows that may still be gathered must be in the file before an UPDATE can find them.
+  // Gathered rows must be in the file before an UPDATE can find them.
   template <typename Row>
   Status settle() {
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
@@ -371,7 +371,7 @@ struct TraceWriter::Impl {
     return Done{};
   }
 
-  // The connection takes its transaction with it.
+  // Closing the connection discards its transaction.
   void close() {
     inserters = Inserters();
     close_range.reset();
@@ -585,7 +585,7 @@ Result<bool> TraceWriter::finish() {
   if (mode.ok() && *mode == "delete") {
     const Result<int64_t> bytes = impl_->database->query_int(
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
-    // Where a reader holds it or the disk is full it stays as it is, which is whole, too.
+    // If a reader holds it or the disk is full, it stays unpacked, which is complete, too.
     if (bytes.ok() && *bytes <= kPackedBytes)
       static_cast<void>(impl_->database->execute(kPack).ok());
     return true;

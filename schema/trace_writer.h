@@ -16,8 +16,8 @@
 
 namespace dprof::schema {
 
-// What other rows refer to, and what says which rows are missing: TraceWriter::resume() writes such
-// rows where a failure has taken them.
+// Rows that other rows refer to, and rows that say which are missing: TraceWriter::resume() writes
+// them again if a failure has lost them.
 template <typename Row>
 inline constexpr bool kOutlivesFailure =
     std::is_same_v<Row, StringRow> || std::is_same_v<Row, ThreadRow> ||
@@ -37,69 +37,69 @@ inline constexpr bool kOutlivesFailure =
 // Cost       about 0.4 us per row.
 class TraceWriter {
  public:
-  // kRollback needs no memory that processes share, which network file systems do not have; nobody
-  // can read the trace before it is finished then. kNone is the quickest: nobody can read it
-  // either, and a file of which a write has failed, or whose writer died, is of no use to anybody.
+  // kRollback needs no shared memory, which network file systems lack; the trace cannot be read
+  // before it is finished. kNone is the fastest: it cannot be read before either, and a file is
+  // useless after a failed write or the death of its writer.
   enum class Journal : uint8_t { kWriteAhead, kRollback, kNone };
 
-  // Refuses a path that exists.
+  // Refuses an existing path.
   static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path,
                                                      Journal journal = Journal::kWriteAhead);
 
-  // The same for a recorder, which cannot choose another time: where the file cannot be made at
-  // present (disk full, …), the writer is there as after a failure, and resume() makes the file.
+  // The same for a recorder, which cannot choose another time: if the file cannot be made at
+  // present (disk full, …), the writer starts in the failed state, and resume() makes the file.
   static Result<std::unique_ptr<TraceWriter>> create_when_possible(
       const std::filesystem::path& path, Journal journal = Journal::kWriteAhead);
 
-  // Opens a trace whose recorder died, to finish it. SQLite brings back what was committed.
+  // Opens a trace whose recorder died, to finish it. SQLite restores what was committed.
   static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path);
   ~TraceWriter();
 
-  // Appends one row. Row numbers (`id`) are the caller's. Row: any of generated/rows.h but MetaRow
-  // and StringRow.
+  // Appends one row. Row numbers (`id`) are the caller's. Row: any of generated/rows.h except
+  // MetaRow and StringRow.
   template <typename Row>
   Status append(const Row& row);
 
-  // The id of a text, which is written to `string` when it is new. Id 0 is the empty text.
+  // The id of a text, which is written to `string` if it is new. Id 0 is the empty text.
   int64_t intern(std::string_view text);
 
   // Sets a key of `meta` (declared in tables.h); the last value counts.
   void set_meta(std::string_view key, std::string_view value);
 
-  // Completes rows that were written while they were open.
+  // Completes rows that were written while still open.
   Status close_range(int64_t host_range_id, int64_t duration_ns);
   Status update_collective(const CollectiveRow& row);  // by id: all of it
   Status set_thread(const ThreadRow& row);             // by id: name and role
-  Status set_device(const DeviceRow& row);             // these make the row where there is none
+  Status set_device(const DeviceRow& row);             // these create the row if it does not exist
   Status set_stream(const StreamRow& row);
   Status set_communicator(const CommunicatorRow& row);
 
-  // Runs one statement in the open transaction, after all that was appended; returns how many rows
-  // it changed. And the first column of a query's first row.
+  // Runs one statement in the open transaction, after everything appended; returns the number of
+  // rows changed, and the first column of a query's first row.
   Result<int64_t> change(const std::string& sql);
   Result<int64_t> query_int(const std::string& sql);
 
-  // Inserts what is gathered and commits. Call each 100 to 250 ms.
+  // Inserts the gathered rows and commits. Call every 100 to 250 ms.
   Status commit();
 
-  // Commits, and closes the file until the next call that writes: for traces that wait for long. An
-  // open one costs up to 2 MB of SQLite's cache and three descriptors.
+  // Commits, and closes the file until the next write: for traces that are idle for long. An open
+  // file costs up to 2 MB of SQLite's cache and three descriptors.
   Status rest();
 
-  // The failure that keeps it from writing, until resume() succeeds.
+  // The failure that prevents writing, until resume() succeeds.
   [[nodiscard]] const std::optional<Error>& failed() const;
 
-  // After a failure: gives up the transaction, opens the file again and goes on. Texts, meta, rows
-  // that outlive a failure, and the ends of rows that are in the file are written where the failure
-  // took them, so that ids stay right. Other rows since the last commit are not there.
+  // After a failure: discards the transaction, reopens the file and continues. Texts, meta, rows
+  // that survive a failure, and the ends of rows already in the file are written again, so that ids
+  // stay right. Other rows since the last commit are lost.
   Status resume();
 
-  // Commits, creates the views, checkpoints, leaves one plain file (journal_mode=DELETE). The
-  // writer is closed then. False: all is written, but somebody has the trace open, so that its
+  // Commits, creates the views, checkpoints, and leaves one plain file (journal_mode=DELETE). The
+  // writer is then closed. False: everything is written, but a reader has the trace open, so its
   // journal stays beside it until the last reader leaves; such a file must not be renamed.
   Result<bool> finish();
 
-  [[nodiscard]] int64_t rows() const;  // appended so far, `string` and `meta` apart
+  [[nodiscard]] int64_t rows() const;  // appended so far, excluding `string` and `meta`
 
  private:
   struct Impl;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same run with a parameter changed: what differs is what was asked for.
+// The same run with a parameter changed: only what was asked for differs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -146,7 +146,7 @@ TEST(Changes, CollectionsOfAllRanksCostLessTogether) {
   EXPECT_NEAR(step_ms(spec) - usual, 5, 1);
 }
 
-// Without the fault the others are as long as they were: its cost is not that of other noise.
+// Without the fault the other operators keep their lengths: its cost contains no other noise.
 TEST(Changes, AFaultsOperatorsDrawNoOthersNoise) {
   Spec spec = quiet();
   spec.noise = 0.2;

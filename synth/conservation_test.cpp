@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds in every run, whatever is trained and however.
+// Properties of every run, whatever is trained and however.
 #include <gtest/gtest.h>
 
 #include <algorithm>

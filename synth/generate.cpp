@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kWarmUpSteps = 3;       // that no cost is measured in
-constexpr size_t kMostMembers = 400'000;  // that the truth lists one by one
+constexpr int64_t kWarmUpSteps = 3;       // in which no cost is measured
+constexpr size_t kMostMembers = 400'000;  // listed one by one in the truth
 constexpr int64_t kMostRecorderStartNs = 300'000'000;
 constexpr int64_t kRecorderOutlivesNs = 200'000'000;
 
@@ -45,7 +45,7 @@ std::vector<HostTruth> hosts_of(const Spec& spec) {
   return hosts;
 }
 
-// How long the job needs for a step, beyond the first ones.
+// How long the job takes per step, not counting the first ones.
 int64_t step_period(const World& world) {
   const std::vector<int64_t> ends = world.step_ends();
   const auto n = static_cast<int64_t>(ends.size());
@@ -77,7 +77,7 @@ class Generator {
     lists_members_ = members <= kMostMembers;
   }
 
-  // All ranks, on several threads; `use` gets each trail and may write it.
+  // All ranks, on several threads; `use` gets each trail and can write it.
   template <typename Use>
   Status each_rank(const Use& use) {
     std::atomic<int> next = 0;
@@ -177,7 +177,7 @@ class Generator {
   bool lists_members_ = true;
 };
 
-// What each fault costs: the job's step with it, less that without it.
+// The cost of each fault: the job's step with it minus the step without it.
 Status add_costs(const Spec& spec, Truth& truth) {
   for (size_t f = 0; f < truth.faults.size(); ++f) {
     if (truth.faults[f].fault.kind->family != Family::kFault || truth.hang) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dprof-synth: makes runs whose truth is known.
+// dprof-synth: generates runs whose truth is known.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers by key instead of by turn: the same key gives the same number on every machine, in
-// whatever order the ranks are simulated.
+// Random numbers by key instead of in sequence: the same key gives the same number on every
+// machine, in whatever order the ranks are simulated.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ template <typename... Parts>
   return seed;
 }
 
-// 0…1, without 1.
+// 0…1, excluding 1.
 [[nodiscard]] constexpr double uniform(uint64_t key) {
   return static_cast<double>(mixed(key) >> 11) * 0x1.0p-53;
 }

@@ -38,7 +38,7 @@ Result<double> number(std::string_view text) {
   return value;
 }
 
-// "a=1,b=2" to its parts; the last `=`-less part is refused.
+// Splits "a=1,b=2"; a final part without `=` is refused.
 using Setter = std::function<Status(std::string_view value)>;
 Status apply(std::string_view text, const std::map<std::string_view, Setter>& known) {
   while (!text.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run is to be generated. Everything has a default; the same Spec gives the same run.
+// The run to be generated. Everything has a default; the same Spec gives the same run.
 #pragma once
 
 #include <cstdint>
@@ -25,33 +25,33 @@ enum class Technique : uint8_t {
   kTensorData,
 };
 
-// What of a step is marked; as in schema/marker_names.h.
+// What is marked in a step; as in schema/marker_names.h.
 enum class Marks : uint8_t {
   kMarker,     // ranges step, input, forward, backward, optimizer
-  kOptimizer,  // what PyTorch emits by itself for an unmodified script
+  kOptimizer,  // the marks that PyTorch emits for an unmodified script
   kNone,       // operators, autograd nodes and collectives only
 };
 
 enum class Format : uint8_t { kDprof, kKineto };
 
-// A fault or a hang by its name in faults/catalogue.h. What is not said is the catalogue's default.
+// A fault or a hang by its name in faults/catalogue.h. Omitted values are the catalogue's defaults.
 struct FaultSpec {
   std::string name;
   std::optional<int> rank;
   std::optional<int> host;
-  std::optional<double> ms;           // length, where the fault has one
-  std::optional<double> factor;       // or how many times as long, or the share that is left
+  std::optional<double> ms;           // length, if the fault has one
+  std::optional<double> factor;       // or a factor on the length, or the remaining share
   std::optional<double> probability;  // of a step, or of a record
   std::optional<int64_t> from;        // first step
-  std::optional<int64_t> to;          // half-open
+  std::optional<int64_t> to;          // exclusive
   std::optional<int64_t> every;       // each such step from `from` on
   std::optional<int64_t> count;       // times in a step
   std::optional<int> other;           // a second rank
   std::optional<std::string> shape;   // persistent, transient, periodic, rotating
 };
 
-// What takes factor times as long on all ranks: a phase (forward, backward, optimizer), an operator
-// or a kernel, by its name.
+// A factor on all ranks' lengths for a phase (forward, backward, optimizer), an operator or a
+// kernel, by its name.
 struct ScaleSpec {
   std::string name;
   double factor = 1;
@@ -61,10 +61,10 @@ struct ScaleSpec {
 struct ClockSpec {
   int host = 0;
   double offset_ms = 0;  // of REALTIME; that of MONOTONIC_RAW is arbitrary on any host
-  double ppm = 0;        // both clocks run faster by that
+  double ppm = 0;        // both clocks run faster by this
   double wander_ppm = 0;
   double wander_period_s = 300;
-  double at_s = 0;     // when the following happens
+  double at_s = 0;     // when one of the following happens
   double step_ms = 0;  // MONOTONIC_RAW jumps and REALTIME does not
   double jump_ms = 0;  // both jump: a paused virtual machine
   double set_ms = 0;   // REALTIME is set; trace times do not notice
@@ -79,7 +79,7 @@ struct ProbeSpec {
   double jitter_us = 1;
   double clean_share = 0.5;  // probes without queueing, per direction
   double queue_us = 5;       // mean of the exponential queueing delay of the others
-  double asymmetry_us = 0;   // the way back is longer by that
+  double asymmetry_us = 0;   // extra length of the way back
   double lost_share = 0;
 };
 
@@ -94,7 +94,7 @@ struct NetworkSpec {
 
 struct Spec {
   int ranks = 4;
-  int hosts = 1;  // ranks are dealt out in blocks
+  int hosts = 1;  // ranks are assigned in blocks
   int64_t steps = 30;
   Shape shape = Shape::kCpu;
   Technique technique = Technique::kDdp;
@@ -102,12 +102,12 @@ struct Spec {
   Format format = Format::kDprof;
   uint64_t seed = 1;
 
-  double step_ms = 60;         // about; of computation
+  double step_ms = 60;         // approximate; of computation
   double noise = 0.01;         // standard deviation of an operator's length, relative to it
   double rank_noise = 0.002;   // of a rank's speed
   double step_noise = 0;       // of all operators of a rank in one step together
-  int64_t rows_per_step = 80;  // about, per rank
-  int buckets = 4;             // collectives per step, about
+  int64_t rows_per_step = 80;  // approximate, per rank
+  int buckets = 4;             // collectives per step, approximate
   double bytes_per_step = 0;   // 0 = the shape's default
   int micro_steps = 1;
   int tensor_ranks = 2;  // size of the tensor-parallel groups
@@ -115,16 +115,16 @@ struct Spec {
   // DDP only.
   double bucket_cap_mb = 0;  // MiB; `buckets` are gathered by DDP's rule; 0 = each is one
   bool overlap = true;       // of reductions with backward; false: they are called after it
-  int accumulate = 1;        // batches per update; gradients are reduced with the last one
-  // Operators (GPU: kernels) take that many times as long while a collective of the rank runs, and
-  // GPU: transfers while most members compute.
+  int accumulate = 1;        // batches per update; gradients are reduced with the last
+  // Factors while a collective of the rank runs, for operators (GPU: kernels), and, on GPUs, for
+  // transfers while most members compute.
   double contention = 1;
   double transfer_contention = 1;
   int64_t sync_every = 1;    // GPU: `loss.item()` at the end of each such step; 0 = never
-  double hang_watch_s = 30;  // how long a hung job is left alone
-  double dispatch_us = 3;    // GPU: the host's, of an operator, before its launch and after it
+  double hang_watch_s = 30;  // how long a hung job is left running
+  double dispatch_us = 3;    // GPU: the host's time per operator, before its launch and after it
   double gap_us = 40;        // Python between phases
-  bool free_input = false;   // batches are there, and nothing makes them late
+  bool free_input = false;   // batches are always ready, and no fault delays them
   std::vector<ScaleSpec> scales;
   std::string healthy;  // an awkward kind of healthy run, see the catalogue; "" = a plain one
 
@@ -142,7 +142,7 @@ inline constexpr std::string_view kPhaseWords[] = {"forward", "backward", "optim
 [[nodiscard]] std::string_view word_of(Technique technique);
 [[nodiscard]] std::string_view word_of(Marks marks);
 
-// From the command line's words: "NAME:rank=3,ms=20", "host1:offset_ms=3000,ppm=20".
+// Parses command-line words: "NAME:rank=3,ms=20", "host1:offset_ms=3000,ppm=20".
 Result<FaultSpec> parse_fault(std::string_view text);
 Result<ClockSpec> parse_clock(std::string_view text);
 Result<ScaleSpec> parse_scale(std::string_view text);  // "NAME=FACTOR"
@@ -150,7 +150,7 @@ Result<Shape> parse_shape(std::string_view word);
 Result<Technique> parse_technique(std::string_view word);
 Result<Marks> parse_marks(std::string_view word);
 
-// Says what makes no run.
+// Reports specs that cannot make a run.
 Status check(const Spec& spec);
 
 }  // namespace dprof::synth

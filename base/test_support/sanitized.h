@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test does less of under a sanitizer, where more of the same finds nothing new and takes
-// minutes; `release` does all of it.
+// For tests that do less under a sanitizer, where more of the same finds nothing new and takes
+// minutes; `release` runs all of it.
 #pragma once
 
 namespace dprof {
@@ -11,12 +11,12 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-// Of so many repetitions a tenth, where sanitized.
+// A tenth of the repetitions under a sanitizer.
 [[nodiscard]] constexpr int repetitions(int count) { return kSanitized ? count / 10 : count; }
 
 }  // namespace dprof
 
-// Of a test that only fills something large, on one thread.
+// For a test that only fills something large, on one thread.
 #define SKIP_IF_SANITIZED()                                                            \
   do {                                                                                 \
     if (dprof::kSanitized) GTEST_SKIP() << "fills something large: `release` runs it"; \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deals pieces of work out to hands that work at the same time.
+// Distributes pieces of work over hands that work at the same time.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace dprof::cli {
 
-// Whether a hand would rather have this piece than another hand: it lies on its disk.
+// Whether a hand should preferably get this piece: it is on its disk.
 using Likes = std::function<bool(size_t piece, size_t hand)>;
 
-// The hand of each piece. Largest pieces first, each to the hand that has least: what the hands
-// have differs by one piece at most, but for a tenth where somebody likes a piece. The same sizes
-// give the same deal everywhere. O(pieces × hands).
+// The hand of each piece. Largest pieces first, each to the hand with the smallest load: loads
+// differ by at most one piece, plus a tenth where a hand prefers a piece. The same sizes give the
+// same deal everywhere. O(pieces × hands).
 [[nodiscard]] std::vector<size_t> deal(std::span<const uint64_t> sizes, size_t hands,
                                        const Likes& likes = {});
 

@@ -27,9 +27,9 @@ using analyzer::RankDigest;
 using analyzer::TraceFile;
 using Steady = std::chrono::steady_clock;
 
-// The first byte of a message. Of an order: does the cache count, how many processes share its
-// host, and for each trace its position, its path and how it ended. Of an answer: the position,
-// whether it could be read, and the digest's bytes.
+// The first byte of a message. An order contains: whether the cache counts, how many processes
+// share the host, and for each trace its position, its path and how it ended. An answer contains:
+// the position, whether the trace could be read, and the digest's bytes.
 enum Kind : char { kHello = 'h', kOrder = 'o', kAnswer = 'a', kAlive = 'b', kStay = 's' };
 using Pieces = std::vector<std::tuple<uint64_t, std::string, std::string>>;
 
@@ -42,7 +42,7 @@ std::string message(Kind kind, const Parts&... parts) {
   return std::move(stream).str();
 }
 
-// Of another process of this very program, but for hellos: nothing else can be in it.
+// Sent by another process of this very program (except hellos), so other contents are not possible.
 template <typename... Parts>
 bool unpack(std::string bytes, Kind kind, Parts&... parts) try {
   if (bytes.empty() || bytes.front() != kind) return false;
@@ -70,8 +70,8 @@ class Beat {
 
 void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
-// How many threads a process may have that shares its host with others. A launcher that binds it to
-// cores has decided already.
+// Number of threads for a process that shares its host with others. A launcher that binds it to
+// cores has already decided.
 size_t threads_beside(uint64_t processes) {
   const auto cores = static_cast<size_t>(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)));
   return std::clamp<size_t>(cores / processes, 1,
@@ -120,7 +120,7 @@ class Gathering {
 
   [[nodiscard]] std::span<Helper> others() { return std::span(helpers_).subspan(1); }
 
-  // Of those that have said hello all are known to have started.
+  // Processes that have said hello are known to have started.
   bool meet() {
     const auto is_awaited = [](const Helper& helper) { return !helper.came && !helper.lost; };
     while (std::ranges::any_of(others(), is_awaited)) {
@@ -133,7 +133,7 @@ class Gathering {
     return true;
   }
 
-  // By size, and to a process on the trace's host if there is one.
+  // By size, and to a process on the trace's host if possible.
   void order() {
     helpers_[0].host = work_.host;
     std::vector<size_t> hands = {0};
@@ -235,13 +235,13 @@ class Gathering {
       --helper.owes;
       std::optional<RankDigest> digest =
           good ? analyzer::digest_in_run(std::move(bytes), traces_[position]) : std::nullopt;
-      if (!digest) return;  // what it could not read may be read here
+      if (!digest) return;  // perhaps this process can read it
       digests_.put(position, *std::move(digest));
       ++taken_;
     }
   }
 
-  // Gives up those of whom something is awaited, and who have died.
+  // Gives up processes whose message is overdue because they have died.
   template <typename IsAwaited>
   void look_after(IsAwaited is_awaited) {
     const Steady::time_point oldest = Steady::now() - work_.patience;
@@ -330,8 +330,8 @@ class Helping {
     }
   }
 
-  // One that is to stay is ended by the launcher, with number 0: where a process was lost none can
-  // leave in order, and a mpirun 4.1 whose others try to may itself hang or crash.
+  // A process that has to stay is ended by the launcher, together with number 0: once a process is
+  // lost none can leave in order, and with mpirun 4.1 an attempt can hang or crash.
   [[nodiscard]] bool is_alone() const {
     return !is_to_stay_ && Steady::now() - last_sign_ > work_.patience;
   }

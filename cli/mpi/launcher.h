@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an MPI launcher started this process, and as which of how many.
+// Whether an MPI launcher started this process, and with which number of how many.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ struct Launched {
   size_t of = 1;
 };
 
-// By the variables of Open MPI, of PMI (MPICH, Intel MPI, Slurm's pmi2) and of PMIx (which says no
-// size where that is Slurm's: SLURM_STEP_NUM_TASKS). A batch script has none of them: it is one
-// process.
+// From the variables of Open MPI, of PMI (MPICH, Intel MPI, Slurm's pmi2) and of PMIx (which, under
+// Slurm, does not give the size: SLURM_STEP_NUM_TASKS does). A batch script has none of them: it
+// counts as one process.
 [[nodiscard]] std::optional<Launched> find_launched(
     const std::function<const char*(const char*)>& variable);
 

@@ -11,7 +11,7 @@ bool start(int* number, int* of) {
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
       provided < MPI_THREAD_FUNNELED)
     return false;
-  // The death of another process is no reason to die.
+  // The death of another process must not end this one.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   return MPI_Comm_rank(MPI_COMM_WORLD, number) == MPI_SUCCESS &&
          MPI_Comm_size(MPI_COMM_WORLD, of) == MPI_SUCCESS;

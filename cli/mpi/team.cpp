@@ -16,7 +16,7 @@
 namespace dprof::cli {
 namespace {
 
-// Ends the process if it lives for too long.
+// Ends the process if this object lives too long.
 class Impatience {
  public:
   explicit Impatience(std::chrono::seconds patience)
@@ -42,7 +42,7 @@ class Impatience {
   std::mutex mutex_;
   std::condition_variable over_;
   bool is_over_ = false;
-  std::jthread thread_;  // the last: it uses the others, and is waited for first
+  std::jthread thread_;  // the last member: it uses the others, and is destroyed first
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Team>> Team::join(const std::filesystem::path& library,
   return std::make_unique<Team>(mpi, static_cast<size_t>(number), static_cast<size_t>(of));
 }
 
-// MPI_Abort would do the same, but for Open MPI's mpirun 4.1, which now and then hangs then.
+// MPI_Abort would do the same, but with Open MPI's mpirun 4.1 it sometimes hangs.
 void Team::end_without_farewell(int code) {
   std::fflush(nullptr);
   _exit(code);
@@ -76,7 +76,7 @@ void Team::end_without_farewell(int code) {
 Team::Team(const MpiLibrary& library, size_t number, size_t of, void (*leave_alone)(int))
     : library_(library), number_(number), size_(of), leave_alone_(leave_alone), inboxes_(of) {
   for (size_t other = 0; other < size_; ++other) {
-    // The others have nothing to say to each other.
+    // The others do not send each other messages.
     if (other != number_ && (number_ == 0 || other == 0)) wait_for_next(other);
   }
 }
@@ -136,7 +136,7 @@ bool Team::turn() {
   return any;
 }
 
-// Whether something of it has come.
+// Whether part of a message has arrived.
 bool Team::turn(size_t from) {
   Inbox& inbox = inboxes_[from];
   if (inbox.transfer == nullptr) return false;

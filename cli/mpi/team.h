@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes of an MPI job, which send each other messages of any length. Nothing here waits for
-// another process, but for join(), which ends this one where the others do not come.
+// another process, except join(), which ends this one if the others do not come.
 #pragma once
 
 #include <chrono>
@@ -26,15 +26,15 @@ struct TeamMessage {
 // Threading  all calls from one thread.
 class Team {
  public:
-  // Loads the library and starts MPI. Where that takes longer than `patience`, some of the job's
-  // processes do not take part: this one says so and ends, since nobody can call it back.
+  // Loads the library and starts MPI. If that takes longer than `patience`, some of the job's
+  // processes do not take part: this one then says so and ends, since it cannot be cancelled.
   static Result<std::unique_ptr<Team>> join(const std::filesystem::path& library,
                                             std::chrono::seconds patience);
-  // Of a library that has been started, as number `number` of `of`.
+  // With a library that is already started, as number `number` of `of`.
   Team(const MpiLibrary& library, size_t number, size_t of,
        void (*leave_alone)(int code) = end_without_farewell);
-  // Number 0 tells the others that it is over, and all leave in order. After lost_one() nobody
-  // knows who would still come: those that are left are ended, with kSomethingLost.
+  // Number 0 tells the others that it is over, and all leave in order. After lost_one() it is not
+  // known who would still come: the remaining ones are ended, with kSomethingLost.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -43,16 +43,16 @@ class Team {
   [[nodiscard]] size_t size() const { return size_; }
 
   void send(size_t to, std::string bytes);
-  // What has come whole, in the order of each sender.
+  // Messages that have arrived completely, in each sender's order.
   [[nodiscard]] std::optional<TeamMessage> receive();
-  // Lets messages go on: to be called often. Whether any did.
+  // Advances the messages: to be called often. Returns whether any advanced.
   bool turn();
   [[nodiscard]] bool all_sent() const { return outgoing_.empty(); }
   void lost_one() { lost_ = true; }
   [[nodiscard]] bool has_lost_one() const { return lost_; }
 
  private:
-  // The launcher sees it, and ends the others.
+  // The launcher notices, and ends the others.
   [[noreturn]] static void end_without_farewell(int code);
 
   struct Outgoing {
@@ -77,7 +77,7 @@ class Team {
   const size_t size_;
   void (*const leave_alone_)(int);
   bool lost_ = false;
-  std::list<Outgoing> outgoing_;  // stays where it is while it is sent
+  std::list<Outgoing> outgoing_;  // at a stable address while it is sent
   std::vector<Inbox> inboxes_;    // by sender
   std::deque<TeamMessage> arrived_;
 };

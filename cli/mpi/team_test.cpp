@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams of one process, whose MPI is a table of queues: it replaces the processes on other
-// machines. With a real one: tests/end_to_end/test_mpi.py.
+// Teams of one process with a fake MPI, a table of queues that replaces the processes on other
+// machines. With a real MPI: tests/end_to_end/test_mpi.py.
 #include "cli/mpi/team.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace dprof::cli {
 namespace {
 
-// Parts under way between the processes. A sending is done when its part has been received.
+// Parts in flight between the processes. A send is done when its part has been received.
 struct Fake {
   struct Part {
     std::string bytes;
@@ -114,7 +114,7 @@ TEST_F(Teams, LongMessagesGoInPartsAndArriveWholeAndInOrder) {
     while (sender.turn()) {
     }
     EXPECT_TRUE(sender.all_sent());
-    receiver.lost_one();  // nobody takes its farewell here
+    receiver.lost_one();  // nobody receives its farewell here
   }
   EXPECT_EQ(fake_.finished, 1);
   EXPECT_EQ(fake_.aborted, 1);
@@ -173,7 +173,7 @@ TEST_F(TeamDigests, AreThoseOfOneProcess) {
   EXPECT_EQ(fake_.finished, 3);
 }
 
-// What one cannot read is read by number 0, which says why.
+// A trace that one process cannot read is read by number 0, which says why.
 TEST_F(TeamDigests, ADamagedTraceIsToldAsByOneProcess) {
   std::filesystem::resize_file(run_.traces[3].path, 1000);
   {
@@ -212,7 +212,7 @@ TEST_F(TeamDigests, OfOneThatDiesAreMadeByNumberZero) {
   {
     std::optional<Team> other(std::in_place, FakeProcess<1>::kLibrary, 1, 2, FakeProcess<1>::abort);
     std::jthread dying([&] {
-      // With so little patience it leaves before it has made anything.
+      // With so little patience it leaves before it has made any digest.
       EXPECT_FALSE(help({.team = *other, .patience = std::chrono::milliseconds(-1)}).ok());
     });
     Team team(FakeProcess<0>::kLibrary, 0, 2, FakeProcess<0>::abort);

@@ -29,10 +29,10 @@ inline std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A running program; its output goes to files in the scratch folder, where it also runs.
+// A running program; its output goes to files in the scratch folder, which is its working folder.
 class Running {
  public:
-  // kOwn: a process group of its own, as a shell's job has.
+  // kOwn: a process group of its own, like a shell's job.
   enum class Group { kOurs, kOwn };
   Running(const TemporaryFolder& scratch, const std::vector<std::string>& arguments,
           Group group = Group::kOurs)
@@ -65,7 +65,7 @@ class Running {
   void send(int signal) const { kill(pid_, signal); }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  // The exit code, 128+N for signal N; -1 when it does not end in time.
+  // The exit code, 128+N for signal N; -1 if it does not end in time.
   int wait(std::chrono::seconds at_most = std::chrono::seconds(30)) {
     const auto until = std::chrono::steady_clock::now() + at_most;
     while (std::chrono::steady_clock::now() < until) {
@@ -78,7 +78,7 @@ class Running {
     }
     return -1;
   }
-  // Waits until stdout holds the text.
+  // Waits until stdout contains the text.
   [[nodiscard]] bool wait_for_output(const std::string& text) const {
     for (int i = 0; i < 10000; ++i) {
       if (out().find(text) != std::string::npos) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of `dprof record` start, and what they look at.
+// Commands for tests of `dprof record`, and accessors for the results.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ inline std::vector<std::string> shell(std::vector<std::string> arguments,
   return arguments;
 }
 
-// But for digests, which are no part of a recording.
+// Without digests, which are not part of a recording.
 inline std::vector<std::string> files_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const std::filesystem::directory_entry& entry :
@@ -44,7 +44,7 @@ inline std::vector<pid_t> children_of(pid_t pid) {
   return {std::istream_iterator<pid_t>(file), {}};
 }
 
-// The child of a running dprof that calls itself so; 0 while there is none.
+// The child of a running dprof with this name; 0 while there is none.
 inline pid_t child_named(const Running& running, std::string_view name) {
   for (const pid_t child : children_of(running.pid())) {
     std::string comm = text_of("/proc/" + std::to_string(child) + "/comm");

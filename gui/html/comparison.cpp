@@ -27,7 +27,7 @@ using analyzer::Style;
 
 constexpr size_t kMostChecks = 400;
 
-// The bar below the title: its edge has the colour of the answer.
+// The bar below the title: its edge shows the answer's colour.
 std::string answer_html(const analyzer::Span& answer, std::string_view word = {}) {
   const std::string_view kind = answer.style == Style::kBad    ? "critical"
                                 : answer.style == Style::kWarn ? "warning"
@@ -38,7 +38,7 @@ std::string answer_html(const analyzer::Span& answer, std::string_view word = {}
                      escaped_markup(answer.text));
 }
 
-// The interval of the change on a scale with 0. What it shows is said beside it.
+// The interval of the change on a scale with 0; its figures are in the text beside it.
 std::string interval_html(const analyzer::StepChange& change) {
   const double from = std::min(0.0, change.least);
   const double to = std::max(0.0, change.most);
@@ -121,7 +121,7 @@ std::string anchor_of(std::string_view title) {
   return name;
 }
 
-// A section for each heading of the documents, and links to them.
+// A section for each heading of the documents, and links to the sections.
 class Sections {
  public:
   void add(const Document& document) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dprof diff` and `dprof check` as pages of HTML, like the report's: the text's own sentences and
-// tables, beside a picture of the two mean steps and of how sure the change is.
+// `dprof diff` and `dprof check` as HTML pages, like the report's: the text's sentences and tables,
+// with a picture of the two mean steps and of the change's uncertainty.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace dprof::html {
 
-// `top`: names, ranks, phases, collectives that are shown.
+// `top`: maximum number of names, ranks, phases and collectives shown.
 [[nodiscard]] std::string render_diff_html(const analyzer::Diff& diff, const HtmlOptions& options);
 [[nodiscard]] std::string render_check_html(const analyzer::CheckResult& result,
                                             const HtmlOptions& options);

@@ -42,7 +42,7 @@ TEST(ComparisonPage, NamesMakeNoMarkup) {
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert"));
 }
 
-// The bars are as wide as the longer step: of the shorter one something stays empty.
+// The bars are as wide as the longer step: part of the shorter one stays empty.
 TEST(ComparisonPage, BothStepsAreOnOneScale) {
   const analyzer::Diff diff = slower_diff();
   const std::string page = render_diff_html(diff, {});

@@ -13,7 +13,7 @@
 namespace dprof::html {
 namespace {
 
-// The words of the style for the roles that are more than a colour of time.
+// CSS class names of the roles that are not just a colour of time.
 constexpr std::array<std::pair<std::string_view, view::Role>, 15> kNamedColours = {{
     {"window", view::Role::kWindow},
     {"canvas", view::Role::kCanvas},
@@ -135,7 +135,7 @@ section{margin-top:22pt}h2,h3,figcaption{break-after:avoid}figure,.finding,tr{br
 }
 )";
 
-// Without it all can be read: it makes heads of tables into buttons that sort.
+// Optional: makes table heads into sort buttons. Everything is readable without it.
 constexpr std::string_view kScript = R"(
 "use strict";
 const units = {ns: 1e-9, "µs": 1e-6, us: 1e-6, ms: 1e-3, s: 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12};

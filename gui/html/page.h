@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page of HTML in one file: its style in light and dark, on screen and on paper, and the little
-// script that sorts tables. It asks the network for nothing, and says so to the browser.
+// An HTML page in one file: its style in light and dark, on screen and on paper, and a small script
+// that sorts tables. It loads nothing from the network, and forbids it to the browser.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace dprof::html {
 // `body`: HTML. `title` is escaped here.
 [[nodiscard]] std::string page_of(std::string_view title, std::string_view body);
 
-// A section of a page, empty where the document is. `name`: what links to it.
+// A section of a page, empty if the document is. `name`: its link anchor.
 [[nodiscard]] std::string section_of(std::string_view name, const analyzer::Document& document);
 
 }  // namespace dprof::html

@@ -28,7 +28,7 @@ TEST(PageTest, ASectionIsThereIfItSaysSomething) {
             "<section id=\"ranks\">\n<h2>Ranks</h2>\n</section>\n");
 }
 
-// What is text has these colours, on those grounds.
+// Text has these colours, on these backgrounds.
 TEST(PageTest, TextCanBeReadInBothThemes) {
   using enum view::Role;
   for (const view::Theme* theme : {&view::light_theme(), &view::dark_theme()}) {

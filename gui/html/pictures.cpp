@@ -36,17 +36,17 @@ constexpr int kOverlapLabel = 120;
 constexpr size_t kMostTimelineRanks = 8;
 constexpr size_t kMostMemoryRanks = 12;
 constexpr size_t kMostOverlapRanks = 16;
-constexpr int kHighestMap = 512;  // of ranks × steps, without what stands around it
-constexpr int kMapRow = 24;       // of a rank there, where there is room
+constexpr int kHighestMap = 512;  // of ranks × steps, without its margins
+constexpr int kMapRow = 24;       // of a rank there, if there is room
 constexpr int kAroundMap = 140;
 constexpr int kMatrixHeight = 620;
 
-// Where a rank stands in a matrix's rows.
+// The position of a rank in a matrix's rows.
 size_t row_of(const StepMatrix& matrix, size_t rank) {
   return static_cast<size_t>(std::ranges::find(matrix.ranks, rank) - matrix.ranks.begin());
 }
 
-// Positions of the steady steps in a matrix that are like the others.
+// Positions of the ordinary steady steps in a matrix.
 std::vector<size_t> usual_steps(const Model& model, const StepMatrix& matrix) {
   std::vector<size_t> usual;
   if (!model.report.run.steps) return usual;
@@ -59,7 +59,7 @@ std::vector<size_t> usual_steps(const Model& model, const StepMatrix& matrix) {
   return usual;
 }
 
-// The rank that the report names first.
+// The first rank that the report names.
 std::optional<size_t> named_rank(const Model& model) {
   const analyzer::Report& report = model.report;
   for (const analyzer::Straggler& straggler :
@@ -76,7 +76,7 @@ std::optional<size_t> named_rank(const Model& model) {
   return std::nullopt;
 }
 
-// The run's steps by their length, over all ranks.
+// The run's steps by length, over all ranks.
 class StepLengths {
  public:
   explicit StepLengths(const Model& model)
@@ -98,7 +98,7 @@ class StepLengths {
   std::vector<size_t> usual_;  // the shortest first
 };
 
-// A rank's own delay by the index of the step, of those that are like the others.
+// A rank's own delay by step index, for ordinary steps.
 std::map<int64_t, int64_t> own_delays_of(const Model& model, size_t rank) {
   const StepMatrix matrix =
       view::step_matrix(model, view::Metric::kOwnDelay, view::RankOrder::kByRank);
@@ -112,7 +112,7 @@ std::map<int64_t, int64_t> own_delays_of(const Model& model, size_t rank) {
   return delays;
 }
 
-// The rank, and others spread evenly, in the order of ranks.
+// The rank, and others evenly spread, in rank order.
 std::vector<size_t> ranks_beside(size_t rank, size_t all) {
   std::set<size_t> chosen{rank};
   const size_t most = std::min(all, kMostTimelineRanks);
@@ -121,7 +121,7 @@ std::vector<size_t> ranks_beside(size_t rank, size_t all) {
   return {chosen.begin(), chosen.end()};
 }
 
-// Only these ranks, as they are: rows of the timeline stand for them.
+// Only these ranks, unchanged: rows of the timeline refer to them.
 void keep_ranks(Model& model, const std::vector<size_t>& kept) {
   std::vector<view::RankModel> ranks;
   for (const size_t index : kept) ranks.push_back(std::move(model.ranks[index]));
@@ -156,7 +156,7 @@ std::string timeline_svg(Session& session, Interval range, int64_t step, std::st
   return to_svg(list, {0, 0, kPictureWidth, view::kHeaderHeight + height}, about);
 }
 
-// The ranks with the largest peaks, in their order.
+// The ranks with the largest peaks, in rank order.
 template <typename One, typename Peak>
 void keep_largest(std::vector<One>& all, const Peak& peak) {
   if (all.size() <= kMostMemoryRanks) return;
@@ -172,7 +172,7 @@ std::string some_of(size_t shown, size_t all, std::string_view which) {
                      format_count(static_cast<int64_t>(all - shown)));
 }
 
-// A line of the picture of overlap: a rank's communication per step, on the scale of the most.
+// A line of the overlap picture: a rank's communication per step, on the scale of the maximum.
 void draw_overlap(const analyzer::RankOverlap& rank, int y, double pixels_per_ns,
                   const std::string& figure, DrawList& list) {
   constexpr int kBarHeight = 16;
@@ -324,7 +324,7 @@ SideBySide timeline_pictures(const std::shared_ptr<Model>& model, const ShownSte
   const std::optional<Interval> worst = window_of(*model, shown.worst);
   const std::optional<Interval> good = window_of(*model, shown.good);
   if (!worst || !good) return {};
-  // What cannot be read is shown without its events.
+  // A rank that cannot be read is shown without its events.
   if (!model->ranks[shown.rank].events->loaded) {
     if (const Result<view::SharedEvents> events = load_events(*model, shown.rank); events.ok())
       model->ranks[shown.rank].events = *events;

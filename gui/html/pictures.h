@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of a page: the window's own draw lists, of what the report is about.
+// The pictures of a page: the window's own draw lists, for what the report is about.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace dprof::html {
 
-// Empty where there is nothing to show.
+// Empty if there is nothing to show.
 struct Picture {
   std::string title;
   std::string caption;
@@ -22,18 +22,18 @@ struct Picture {
 [[nodiscard]] Picture steps_picture(const std::shared_ptr<const view::Model>& model);
 // Who waited for whom.
 [[nodiscard]] Picture waits_picture(const std::shared_ptr<const view::Model>& model);
-// What each rank held over the run. Of many ranks those with the largest peaks.
+// What each rank held over the run; of many ranks, those with the largest peaks.
 [[nodiscard]] Picture memory_picture(const std::shared_ptr<view::Model>& model);
-// How much of the communication is hidden, rank by rank; of many those with the most exposed.
+// How much of the communication is hidden, rank by rank; of many, those with the most exposed.
 [[nodiscard]] Picture overlap_picture(const analyzer::Report& report);
 
-// A rank in two steps, beside some of the others, on one scale.
+// A rank in two steps, beside some other ranks, on one scale.
 struct SideBySide {
   Picture worst;
   Picture good;
 };
-// Which rank and which steps the timeline is about: the culprit's own delays, else the longest and
-// a usual step. nullopt = there are no steps.
+// The rank and the steps that the timeline shows: the culprit's own delays, else the longest and a
+// usual step. nullopt = there are no steps.
 struct ShownSteps {
   size_t rank = 0;  // into Model::ranks
   int64_t worst = 0;
@@ -43,7 +43,7 @@ struct ShownSteps {
   std::string good_caption;
 };
 [[nodiscard]] std::optional<ShownSteps> shown_steps(const view::Model& model);
-// Loads the rank's events if they are not there, and keeps only the ranks that are shown.
+// Loads the rank's events if necessary, and keeps only the ranks that are shown.
 [[nodiscard]] SideBySide timeline_pictures(const std::shared_ptr<view::Model>& model,
                                            const ShownSteps& shown);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small pictures inside a page: grey PNGs, and bytes as text.
+// Small pictures embedded in a page: grey PNGs, and bytes as text.
 #pragma once
 
 #include <cstdint>

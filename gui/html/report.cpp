@@ -28,7 +28,7 @@ using analyzer::FindingSeverity;
 using analyzer::html_prose;
 using analyzer::Report;
 
-constexpr int kWide = 1000;  // characters: a table of a page may be as wide as it has columns
+constexpr int kWide = 1000;  // characters: a page's table can be as wide as its columns need
 constexpr double kLeastInLegend = 0.001;  // of a step
 
 std::string_view class_of(FindingSeverity severity) {
@@ -37,7 +37,7 @@ std::string_view class_of(FindingSeverity severity) {
                                                 : "note";
 }
 
-// The run in one sentence: how it ended, else what costs most, else that nothing does.
+// The run in one sentence: how it ended, else the highest cost, else that nothing costs much.
 std::string verdict_html(const Report& report) {
   const auto said = [](std::string_view kind, const std::string& text) {
     return fmt::format("<p class=\"verdict {}\">{}</p>\n", kind, html_prose(text));
@@ -111,7 +111,7 @@ std::string finding_html(const Report& report, const analyzer::FindingNode& node
   return html + explanation_html(report, node.index, sources) + "</article>\n";
 }
 
-// The text's own lines, but for the causes, which are cards.
+// The text's own lines, except for the causes, which are cards.
 std::string findings_html(const Report& report, const analyzer::TextOptions& text,
                           const analyzer::EvidenceSources& sources) {
   std::vector<analyzer::FindingNode> nodes;
@@ -135,7 +135,7 @@ std::string findings_html(const Report& report, const analyzer::TextOptions& tex
                      cards, analyzer::write_html(after));
 }
 
-// What the colours of a timeline mean.
+// The legend of a timeline's colours.
 std::string legend_html(const Report& report) {
   const std::optional<analyzer::MeanStep> mean = analyzer::mean_step(report);
   if (!mean) return {};
@@ -164,7 +164,7 @@ std::string section_html(std::string_view name, std::string_view title, const st
   return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", name, title, inside);
 }
 
-// A section with a picture below it, where there is one.
+// A section with a picture below it, if there is one.
 std::string with_picture(std::string section, const std::string& figure) {
   constexpr std::string_view kEnd = "</section>\n";
   if (section.empty() || figure.empty()) return section;
@@ -172,7 +172,7 @@ std::string with_picture(std::string section, const std::string& figure) {
   return section;
 }
 
-// Which operators and kernels take time.
+// The operators and kernels that take the most time.
 Document names_section(const Report& report, const analyzer::TextOptions& options) {
   if (!report.names || report.names->list.empty()) return {};
   constexpr size_t kLongestName = 120;
@@ -231,7 +231,7 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
       fmt::format("<p class=\"eyebrow\">dprof report</p>\n<h1>{}</h1>\n{}",
                   escaped_markup(run.name.empty() ? "run" : run.name), verdict_html(told));
   Document facts = analyzer::head_section(told, text);
-  // The page says the name, and how it failed, above.
+  // The run's name, and how it failed, are above.
   std::vector<analyzer::Fact>& lines = std::get<analyzer::FactList>(facts.blocks.front()).facts;
   lines.front().label = "run";
   std::erase_if(lines, [](const analyzer::Fact& f) { return f.label == "FAILED"; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as one page of HTML that can be attached to anything and read anywhere: the text
-// report's own sentences and tables, beside the window's own pictures.
+// The report as a single HTML page that can be attached and read anywhere: the text report's
+// sentences and tables, with the window's pictures.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace dprof::html {
 
 struct HtmlOptions {
-  int top = 20;              // findings, collectives, names that are shown
-  std::string version = {};  // of dprof, for the foot
+  int top = 20;              // number of findings, collectives, names shown
+  std::string version = {};  // dprof's, for the foot
 };
 
-// The analysis has pieces (AnalysisOptions). Texts from the trace are escaped. What was not
-// computed is said to be unknown; what is left out, how much it is. Loads the events of the rank
-// that the timeline shows: O(events of one rank + pieces + ranks * steps).
+// The analysis must have pieces (AnalysisOptions). Texts from the trace are escaped. Figures that
+// were not computed are shown as unknown; omissions are stated with their number. Loads the events
+// of the rank on the timeline: O(events of one rank + pieces + ranks * steps).
 [[nodiscard]] std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
                                       const HtmlOptions& options);
 

@@ -26,7 +26,7 @@ struct FontLook {
   bool mono = false;
 };
 
-// In the order of view::Font; as the window has them.
+// In the order of view::Font; the same as in the window.
 constexpr std::array<FontLook, 8> kFontLooks = {{{13, 400},
                                                  {13, 600},
                                                  {12, 400},
@@ -41,7 +41,7 @@ const FontLook& look_of(Font font) { return kFontLooks[static_cast<size_t>(font)
 constexpr int kMostTint = 255;
 constexpr double kBaseline = 0.36;  // of a font's size, below the middle of a line
 
-// 1/1000 of the size, from ' ' to '~': those of Helvetica, which its likes share.
+// In 1/1000 of the font size, from ' ' to '~': Helvetica's, which similar fonts share.
 constexpr std::array<uint16_t, 95> kAdvances = {
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -54,7 +54,7 @@ constexpr double kMonoAdvance = 0.61;
 
 int number_of(Role role) { return static_cast<int>(role); }
 
-// Text in a page has to be read: ticks, too.
+// Text on a page must be readable, including ticks.
 Role readable_role(Role role) { return role == Role::kTextFaint ? Role::kTextDim : role; }
 
 class SvgWriter {
@@ -118,7 +118,7 @@ class SvgWriter {
     return fmt::format(" opacity=\"{:.2f}\"", 1 - command.tint / double{kMostTint});
   }
 
-  // Boxes of one look that follow each other are one path.
+  // Consecutive boxes that look alike become one path.
   void add_to_run(char kind, const Command& command) {
     const Box& box = command.box;
     if (box.w <= 0 || box.h <= 0) return;
@@ -180,7 +180,7 @@ class SvgWriter {
         x, y, analyzer::escaped_markup(said));
   }
 
-  // Levels are a mask, so that the role's colour shines through in either theme.
+  // Levels become a mask, so that the role's colour works in either theme.
   void image(const Command& command) {
     const std::span<const uint8_t> levels = list_.levels_of(command);
     const Box& box = command.box;
@@ -188,7 +188,7 @@ class SvgWriter {
         levels.size() != static_cast<size_t>(box.w) * static_cast<size_t>(box.h))
       return;
     end_run();
-    // A mask's name is the page's: its content tells it from others.
+    // Mask names are global in the page: the content makes them unique.
     const std::string data = base64_of(grey_png(levels, box.w, box.h));
     const std::string name = fmt::format("m{:x}", std::hash<std::string>{}(data));
     const std::string place =
@@ -218,7 +218,7 @@ int PageTextMeasure::width(std::string_view text, Font font) const {
   double em = 0;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xC0U) == 0x80U) continue;  // of a letter that was counted
+    if ((byte & 0xC0U) == 0x80U) continue;  // of a letter already counted
     const bool known = byte >= ' ' && byte <= '~';
     const double other = byte < 0xE0 ? 0.55 : 1;  // é, ·, ± or …, →, 漢
     em += look.mono ? kMonoAdvance : known ? kAdvances[byte - ' '] / 1000.0 : other;

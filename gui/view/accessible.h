@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline in words, for people who do not see it: a name and a value for each row.
+// The timeline in words, for people who cannot see it: a name and a value for each row.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace dprof::view {
 
 struct AccessibleRow {
   std::string name;  // "rank 3, stream 7"
-  Box box;           // in the rows' area, what can be seen of it; as it is scrolled
+  Box box;           // visible part of the rows' area, as scrolled
   bool in_view = false;
   bool selected = false;
 };
 
-// The row at that place of the layout.
+// The row at that index of the layout.
 [[nodiscard]] AccessibleRow accessible_row(const RowsArea& area, const Selection& selection,
                                            size_t index, int width);
-// "124 events, 38 % busy in view". O(events of the row in view): only where it is asked for.
+// "124 events, 38 % busy in view". O(events of the row in view): only computed on request.
 [[nodiscard]] std::string accessible_value(const RowsArea& area, size_t index);
 
 }  // namespace dprof::view

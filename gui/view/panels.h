@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panels beside the timeline, as draw lists: findings, details of what is selected,
-// diagnostics, the top bar and the status bar.
+// The panels beside the timeline, as draw lists: findings, details of the selection, diagnostics,
+// the top bar and the status bar.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace dprof::view {
 
-// A card for each finding, which is a link to it.
+// A card per finding, which links to it.
 [[nodiscard]] Panel draw_findings(const Model& model, Selecting& selecting, int width, int height,
                                   const TextMeasure& measure);
 
@@ -24,16 +24,16 @@ namespace dprof::view {
 [[nodiscard]] Panel draw_diagnostics(const Model& model, int width, int height,
                                      const TextMeasure& measure);
 
-// `model`: nullptr = no run is open. Texts end before `room`: the tabs of the pages follow.
+// `model`: nullptr = no run is open. Texts end before `room`, where the page tabs begin.
 [[nodiscard]] DrawList draw_top_bar(const Model* model, int width, int height, int room,
                                     const TextMeasure& measure);
 
-// `pending` says what is being done; "" = nothing.
+// `pending` describes the work in progress; "" = none.
 [[nodiscard]] DrawList draw_status_bar(const Model* open, Interval range, const Layout& rows,
                                        const std::string& pending, int width, int height,
                                        const TextMeasure& measure);
 
-// In place of the timeline: an error with its hint, progress, or what to do with no run.
+// Instead of the timeline: an error with its hint, progress, or what to do without a run.
 [[nodiscard]] DrawList draw_message(const std::string& title, const std::string& text,
                                     std::optional<double> progress, int width, int height,
                                     const TextMeasure& measure);

@@ -36,7 +36,7 @@ std::string_view without_comment(std::string_view line) {
   return trimmed(line.substr(0, line.find(" #")));
 }
 
-// Up to a blank, and what follows it.
+// The text up to a blank, and the rest after it.
 std::pair<std::string_view, std::string_view> first_word(std::string_view text) {
   const size_t end = std::min(text.find_first_of(" \t"), text.size());
   return {text.substr(0, end), trimmed(text.substr(end))};
@@ -119,7 +119,7 @@ bool holds(const PlainJson& found, const Assertion& assertion) {
   return false;
 }
 
-// "" = the argument suits the verb.
+// "" = the argument is valid for the verb.
 std::string complaint(ScriptVerb verb, std::string_view argument) {
   const bool needs_none = verb == ScriptVerb::kWaitIdle || verb == ScriptVerb::kWhy;
   if (argument.empty() && !needs_none) return "an argument is missing";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripts: what to do with an open run, a line each, without a screen.
+// Scripts: commands for an open run, one per line, without a screen.
 //
 //     view heatmap              a page or a dock
 //     select finding:1          instead of what was selected; `add rank:3` selects it, too
@@ -52,8 +52,8 @@ struct ScriptLine {
 // Errors (usage) name the line.
 Result<std::vector<ScriptLine>> parse_script(std::string_view text);
 
-// Why `expression` ("selection.ranks == [5]", "rows.0.track contains rank") does not hold for a
-// dumped state; "" = it does.
+// Why `expression` ("selection.ranks == [5]", "rows.0.track contains rank") is false for a dumped
+// state; "" = it is true.
 [[nodiscard]] std::string failed_assertion(const std::string& state, std::string_view expression);
 
 }  // namespace dprof::view

@@ -50,7 +50,7 @@ Json value_json(const analyzer::SqlValue& value) {
   return cell_text(value);
 }
 
-// Of the result the number of rows, and the first of them.
+// The result's number of rows, and the first rows.
 Json sql_json(const Session& session) {
   constexpr size_t kMostRows = 20;
   const SqlConsole& sql = session.sql;
@@ -76,7 +76,7 @@ Json sql_json(const Session& session) {
   return out;
 }
 
-// Of many ranks those that are shown by name.
+// With many ranks, those shown by name.
 Json notable_json(const Model& model) {
   Json out = Json::array();
   if (!has_many_ranks(model)) return out;
@@ -93,7 +93,7 @@ Json notable_json(const Model& model) {
   return out;
 }
 
-// The directions in which the ranks stand in a grid.
+// The axes of the ranks' grid.
 Json grid_json(const Model& model) {
   Json out = Json::array();
   for (const GridAxis& axis : model.groups.axes)

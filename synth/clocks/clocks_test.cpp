@@ -43,7 +43,7 @@ TEST(HostClock, TellsApartWhatJumps) {
   EXPECT_EQ(gained(set), std::pair(int64_t{2'000'000}, int64_t{0}));
 }
 
-// The way there and back is never shorter than light, and the clocks' difference is in the rows.
+// A round trip is never shorter than light allows, and the rows contain the clocks' difference.
 TEST(Probes, AreWhatTheRecorderWrites) {
   const HostClock reference({}, 1'000'000, 0);
   const HostClock own({.offset_ms = 50, .ppm = 10}, 9'000'000, 250'000'000);
@@ -58,7 +58,7 @@ TEST(Probes, AreWhatTheRecorderWrites) {
     const int64_t round_trip =
         row.receive_ns - row.send_ns - (row.peer_reply_ns - row.peer_receive_ns);
     EXPECT_GE(round_trip, 30'000);
-    // On the own axis the probe was received between sending and the answer's arrival.
+    // On its own axis, the probe was received between its sending and the arrival of the answer.
     const int64_t raw_difference = own.monotonic_raw(0) - reference.monotonic_raw(0);
     const int64_t received = row.peer_receive_ns + raw_difference - own.origin_raw();
     EXPECT_NEAR(static_cast<double>(received - row.send_ns), 15'000, 60'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks of one host against true time: offset, drift, wander and jumps.
+// The clocks of one host relative to true time: offset, drift, wander and jumps.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class HostClock {
 
   [[nodiscard]] int64_t realtime(int64_t true_ns) const;
   [[nodiscard]] int64_t monotonic_raw(int64_t true_ns) const;
-  // Of this host's traces: MONOTONIC_RAW less that at the recorder's start.
+  // In this host's traces: MONOTONIC_RAW minus its value at the recorder's start.
   [[nodiscard]] int64_t trace(int64_t true_ns) const;
   [[nodiscard]] int64_t recorder_start() const { return start_; }
   [[nodiscard]] int64_t origin_realtime() const { return realtime(start_); }

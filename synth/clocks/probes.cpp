@@ -31,7 +31,7 @@ std::vector<schema::ClockProbeRow> probe_rows(const ProbeSpec& spec, uint64_t ke
   if (!spec.enabled) return rows;
   const auto interval = std::llround(spec.interval_s * 1e9);
   uint64_t number = 0;
-  // The reference may have started later; a probe before that is not answered.
+  // The reference can have started later; earlier probes are not answered.
   int64_t burst = std::max(own.recorder_start(), peer.recorder_start());
   for (; burst < end_ns; burst += interval) {
     int64_t send = burst;

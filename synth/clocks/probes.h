@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorders measure of the clocks: probes of each host to the first, and samples of each
-// host's own clocks.
+// The recorders' clock measurements: probes from each host to the first, and samples of each host's
+// own clocks.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace dprof::synth {
 
-// Bursts from the recorder's start to `end_ns` (true time), each probe after the answer to the one
-// before; one that is not answered within 50 ms is given up and has no row.
+// Bursts from the recorder's start to `end_ns` (true time). Each probe follows the answer to the
+// previous one; a probe not answered within 50 ms is given up and has no row.
 [[nodiscard]] std::vector<schema::ClockProbeRow> probe_rows(const ProbeSpec& spec, uint64_t key,
                                                             const HostClock& own,
                                                             const HostClock& peer,

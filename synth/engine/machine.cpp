@@ -12,8 +12,8 @@ constexpr int64_t kLaunchLatencyNs = 3'000;
 constexpr int64_t kEventCallNs = 800;
 constexpr int64_t kEnqueueNs = 20'000;   // a call into c10d
 constexpr int64_t kDispatchNs = 30'000;  // until Gloo's worker begins
-constexpr int64_t kWakeNs = 15'000;      // until the host goes on after what it waited for
-constexpr size_t kQueueDepth = 1024;     // launches that a device takes before the host waits
+constexpr int64_t kWakeNs = 15'000;      // until the host continues after a wait
+constexpr size_t kQueueDepth = 1024;     // launches that a device accepts before the host waits
 constexpr int64_t kForeverOpNs = 5'000'000;
 constexpr size_t kKeptEvents = 256;
 
@@ -156,7 +156,7 @@ bool RankMachine::execute(const Instruction& i) {
 
 bool RankMachine::work_for(const Instruction& i) {
   int64_t ns = i.ns;
-  if (ns >= kNever) {  // it never goes on
+  if (ns >= kNever) {  // it never continues
     blocked_ = i.busy;
     return false;
   }
@@ -233,7 +233,7 @@ uint64_t RankMachine::new_work(const CollectiveCall& call, int64_t enqueue, int6
 
 bool RankMachine::collective(const Instruction& i) {
   const CollectiveCall& call = program_.calls[static_cast<size_t>(i.a)];
-  if (inline_work_) {  // it was called already; the thread waits
+  if (inline_work_) {  // already called; the thread waits
     const bool done = wait_for(*inline_work_);
     if (done) inline_work_.reset();
     return done;
@@ -358,7 +358,7 @@ void RankMachine::pump() {
   }
 }
 
-// True if it got on.
+// True if it made progress.
 bool RankMachine::pump(int queue) {
   Queue& q = queues_[static_cast<size_t>(queue)];
   bool moved = false;
@@ -369,7 +369,7 @@ bool RankMachine::pump(int queue) {
   return moved;
 }
 
-// True if the item at the front is over and done with.
+// True if the item at the front is finished.
 bool RankMachine::pump_front(int queue, Queue& q) {
   const Item& item = q.items.front();
   switch (item.kind) {
@@ -423,13 +423,13 @@ bool RankMachine::pump_front(int queue, Queue& q) {
   return true;
 }
 
-// Of an activity that begins then; nullopt: the world has to get there first.
+// Length of an activity that begins then; nullopt: the world must get there first.
 std::optional<int64_t> RankMachine::length_of(int queue, const Item& item, int64_t begin) {
   const double factor = source_.contention();
   const bool matters = factor > 1 || source_.transfer_contention() > 1;
   if (!matters || !setting_.gpu || item.activity != schema::GpuActivityKind::kKernel)
     return item.ns;
-  // Collectives that were called before it begin first, if nothing holds them up.
+  // Collectives called earlier begin first, unless something blocks them.
   for (int other = 0; other < static_cast<int>(queues_.size()); ++other) {
     if (other != queue) pump(other);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes the programs of one rank: its host threads (one of which is active at a time), the
-// queues that it feeds and the collectives that it takes part in. It runs ahead until it needs to
-// know when a collective ended, and goes on when it is told.
+// queues that it feeds and the collectives in which it takes part. It runs ahead until it needs the
+// end of a collective, and continues when that is known.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@
 
 namespace dprof::synth {
 
-// Where a rank's programs come from.
+// The source of a rank's programs.
 class ProgramSource {
  public:
   virtual ~ProgramSource() = default;
-  // The index-th program of a rank; false: there is none any more.
+  // The index-th program of a rank; false: there is none.
   virtual bool program(int rank, int64_t index, Program& out) const = 0;
-  // How many times as long an operator, or a kernel, takes that begins while a collective runs.
+  // Factor on the length of an operator, or a kernel, that begins while a collective runs.
   [[nodiscard]] virtual double contention() const = 0;
-  // And a transfer that begins while most members' devices compute.
+  // Likewise for a transfer that begins while most members' devices compute.
   [[nodiscard]] virtual double transfer_contention() const { return 1; }
 };
 
@@ -37,7 +37,7 @@ struct Arrival {
   const CollectiveCall* call = nullptr;
 };
 
-// end: kPending = told later by complete(); kNever = it never ends.
+// end: kPending = reported later by complete(); kNever = it never ends.
 inline constexpr int64_t kPending = -1;
 struct Answer {
   int64_t end = kPending;
@@ -45,13 +45,13 @@ struct Answer {
   uint32_t instance = UINT32_MAX;
 };
 
-// The rest of the world, as a rank sees it.
+// The other ranks, as seen by one rank.
 class Peers {
  public:
   virtual ~Peers() = default;
   virtual Answer arrive(const Arrival& arrival) = 0;
-  // Asked before something whose length depends on what else is going on at `at`; false: wake() is
-  // called when the world has got that far.
+  // Called before something whose length depends on the rest of the world at `at`; false: wake() is
+  // called when the world has reached that time.
   virtual bool has_reached(int rank, int64_t at) = 0;
 };
 
@@ -60,9 +60,9 @@ struct MachineSetting {
   int queues = 2;
   bool gpu = false;
   int64_t start_ns = 0;     // of the process
-  int64_t end_ns = kNever;  // when a hung job is ended; known only when it is executed again
+  int64_t end_ns = kNever;  // when a hung job is ended; known only on re-execution
   int loader_workers = 2;
-  int loader_prefetch = 2;  // batches per worker that are asked for ahead
+  int loader_prefetch = 2;  // batches per worker requested ahead
   int32_t api_launch = -1, api_copy = -1, api_nccl = -1, forever_op = -1;  // names
 };
 
@@ -72,19 +72,19 @@ class RankMachine {
   RankMachine(const MachineSetting& setting, const ProgramSource& source, Peers& peers,
               Trail* trail);
 
-  // As far as it gets.
+  // As far as possible.
   void advance();
-  // The world has got to where has_reached() was asked for.
+  // The world has reached the time of the last has_reached().
   void wake();
   void complete(uint64_t work, int64_t end, int64_t last_start);
 
   [[nodiscard]] bool finished() const { return finished_; }
-  // Whether the last kernel that has begun runs then.
+  // Whether the last kernel begun is running then.
   [[nodiscard]] bool computes_at(int64_t at) const {
     return last_kernel_begin_ <= at && at < last_kernel_end_;
   }
   [[nodiscard]] const std::vector<int64_t>& step_ends() const { return step_ends_; }
-  // When the last thing ended that is known of, on the host or in a queue.
+  // The latest known end of anything on the host or in a queue.
   [[nodiscard]] int64_t last_known() const;
   // Closes the trail of a rank that does not end by itself.
   void end_trail();
@@ -119,10 +119,10 @@ class RankMachine {
     int64_t sequence = 0;
     int64_t trail = -1;
   };
-  // Workers that make batches in turns; each has as many ahead as it was asked for.
+  // Workers that make batches in turns; each keeps as many ahead as requested.
   struct Loader {
     std::vector<int64_t> free;  // by worker
-    std::deque<int64_t> made;   // when the batches are ready that were asked for, in order
+    std::deque<int64_t> made;   // when the requested batches are ready, in order
     int64_t asked = 0;
   };
   struct GroupCounts {
@@ -163,14 +163,14 @@ class RankMachine {
   int64_t now_;
   int32_t thread_ = 0;
   bool finished_ = false;
-  Busy blocked_ = Busy::kNothing;  // what the host does while it does not get on
+  Busy blocked_ = Busy::kNothing;  // what the host does while it is blocked
   std::vector<size_t> open_;       // ranges
   std::vector<Queue> queues_;
   std::deque<Work> works_;
   uint64_t first_work_ = 0;
   uint64_t program_work_ = 0;  // first of this program
   std::optional<uint64_t> inline_work_;
-  int64_t last_gradient_ = 0;   // when the operator before ended
+  int64_t last_gradient_ = 0;   // when the previous operator ended
   std::vector<int64_t> ready_;  // of this program, by note
   int64_t last_kernel_begin_ = 0;
   int64_t last_kernel_end_ = 0;

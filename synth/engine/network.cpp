@@ -38,7 +38,7 @@ void Network::end(size_t transfer, int64_t now) {
   settle(links, now);
 }
 
-// Gives every transfer on these links its share from now on.
+// Updates the share of every transfer on these links from now on.
 void Network::settle(const std::vector<int>& links, int64_t now) {
   changed_.clear();
   for (const int link : links) {

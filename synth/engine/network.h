@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers that share links fairly: with n transfers on a link each gets an n-th of it; a transfer
-// goes at the pace of its slowest link.
+// Transfers that share links fairly: each of n transfers on a link gets an n-th of it; a transfer
+// runs at the speed of its slowest link.
 //
 // Threading  none. Cost: O(links of the transfer + transfers on them) per begin and end.
 #pragma once
@@ -15,11 +15,11 @@ class Network {
  public:
   explicit Network(size_t links) : active_(links) {}
 
-  // `ns`: how long it takes alone.
+  // `ns`: its length when alone.
   size_t begin(std::vector<int> links, double ns, int64_t now);
   void end(size_t transfer, int64_t now);
 
-  // When it ends if nothing changes; and whose forecasts changed with the last call.
+  // When it ends if nothing changes; and the transfers whose forecasts the last call changed.
   [[nodiscard]] int64_t forecast(size_t transfer) const { return transfers_[transfer].end; }
   [[nodiscard]] uint32_t version(size_t transfer) const { return transfers_[transfer].version; }
   [[nodiscard]] const std::vector<size_t>& changed() const { return changed_; }

@@ -16,7 +16,7 @@ TEST(Network, TransfersOfOneLinkShareItFairly) {
   Network network(2);
   const size_t a = network.begin({0}, 1000, 0);
   const uint32_t before = network.version(a);
-  const size_t b = network.begin({0}, 1000, 500);  // a has 500 left, at half the pace
+  const size_t b = network.begin({0}, 1000, 500);  // a has 500 left, at half speed
   EXPECT_NE(network.version(a), before);
   EXPECT_EQ(network.forecast(a), 1500);
   EXPECT_EQ(network.forecast(b), 2500);

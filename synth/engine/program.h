@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank does in one step, as its host threads would: a list of instructions that the engine
-// executes. Lengths are in it, times are not: those come out of the execution.
+// The program of one rank in one step, as its host threads would run it: a list of instructions for
+// the engine. It contains lengths, not times: those result from the execution.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
   return function == schema::Function::kSend || function == schema::Function::kRecv;
 }
 
-// What the training thread is doing, as the truth tells it.
+// What the training thread is doing, in the truth's terms.
 enum class Busy : uint8_t {
   kForward,  // computing
   kBackward,
@@ -37,19 +37,19 @@ enum class Do : uint8_t {
   kBegin,       // of a range: name, category; a = autograd sequence
   kEnd,         // of the innermost range
   kBusy,        // the host is busy for ns with `busy`
-  kThread,      // goes on on host thread a
+  kThread,      // continues on host thread a
   kLaunch,      // puts an activity into queue a: ns long, kind b
   kCollective,  // calls[a]
   kWaitWork,    // until the a-th call of this program has ended
   kSyncQueue,   // until queue a is empty
   kRecord,      // an event, in queue a
-  kReady,       // the gradients are there of the call with note a
+  kReady,       // the gradients of the call with note a are ready
   kStreamWait,  // queue a waits for the last event that queue b recorded
-  kLoad,        // the next batch, which a worker makes in b; ns of fetching after it is there
+  kLoad,        // the next batch, made by a worker in b; ns of fetching once it is ready
   kMemory,      // memory[a]
   kStepBegin,   // step a
   kStepEnd,
-  kForever,  // operators without end
+  kForever,  // endless operators
   kStop,     // the process ends: a = exit code, b = signal
 };
 
@@ -75,20 +75,20 @@ struct CollectiveCall {
   schema::DataType dtype = schema::DataType::kFloat32;
   schema::Reduction reduction = schema::Reduction::kSum;
   int64_t bytes = 0;
-  int64_t network_bytes = -1;  // what the model of its cost uses; < 0 = bytes
+  int64_t network_bytes = -1;  // input of its cost model; < 0 = bytes
   int root = -1;               // numbers in the communicator
   int peer = -1;
   bool any_source = false;
   int bucket = -1;
-  int note = -1;  // of kReady; < 0: its gradients are there when it is called
+  int note = -1;  // of kReady; < 0: its gradients are ready when it is called
   int queue = kFirstCommQueue;
-  double slow = 1;     // times as long, because the network is bad
-  bool never = false;  // because the network stands still
+  double slow = 1;     // factor on the length, because the network is bad
+  bool never = false;  // because the network is stalled
 };
 
 struct MemoryCall {
   bool allocate = true;
-  int64_t block = 0;  // who it is, within the rank
+  int64_t block = 0;  // its identity within the rank
   int64_t bytes = 0;
   schema::MemoryCategory category{};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened on one rank, in true time, as the engine executed it. Writers make rows of it, the
-// truth is reckoned from it.
+// What happened on one rank, in true time, as executed by the engine. Writers turn it into rows,
+// and the truth is computed from it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RangeDone {
   int64_t correlation = -1;
 };
 
-// Why an activity did not begin earlier.
+// Why an activity did not start earlier.
 enum class BoundBy : uint8_t { kLaunch, kQueue, kDependency };
 
 struct ActivityDone {
@@ -29,7 +29,7 @@ struct ActivityDone {
   schema::GpuActivityKind kind{};
   Busy phase = Busy::kOther;
   BoundBy bound = BoundBy::kLaunch;
-  int64_t work = -1;  // the collective that it carries out
+  int64_t work = -1;  // the collective that it executes
   int64_t call = 0;   // when its launch was called
   int64_t begin = 0;
   int64_t end = kNever;
@@ -47,7 +47,7 @@ struct WorkDone {
   int64_t ready = kNever;  // its bucket's last gradient
   int64_t start = kNever;
   int64_t end = kNever;
-  int64_t last_start = kNever;  // of the members that it has to wait for
+  int64_t last_start = kNever;  // members that it has to wait for
   int64_t correlation = -1;
   int64_t program = 0;  // that called it: step + 1
   int32_t caller = 0;   // host thread
@@ -80,7 +80,7 @@ struct StepDone {
   int64_t end = kNever;
 };
 
-// A stretch of the training thread; together they cover its life without a gap.
+// A piece of the training thread's time; together the pieces cover its life without a gap.
 struct HostPiece {
   Busy busy{};
   int64_t begin = 0;
@@ -88,15 +88,14 @@ struct HostPiece {
 };
 
 struct Ending {
-  int64_t at = 0;  // last moment that can be in the trace
+  int64_t at = 0;  // last moment that can appear in the trace
   int64_t exit_code = 0;
   int64_t signal = 0;    // 0 = by itself
   bool stopped = false;  // by an instruction of its own, not at the end of its steps
-  bool lost = false;     // with its host: nobody saw it end
+  bool lost = false;     // with its host: its end was not observed
 };
 
-// Invariant  ranges and activities of one lane are in order of their begin, works in that of their
-//            call.
+// Invariant  ranges and activities of one lane are ordered by begin, works by their call.
 struct Trail {
   std::vector<RangeDone> ranges;
   std::vector<ActivityDone> activities;

@@ -12,7 +12,7 @@ namespace {
 using schema::Function;
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr int64_t kLocalNs = 2'000;  // a member that has nothing to wait for
+constexpr int64_t kLocalNs = 2'000;  // a member that waits for no other
 
 bool from_root(Function function) {
   return function == Function::kBroadcast || function == Function::kScatter;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks together: brings the members of each collective to one another and orders what happens
-// between ranks by time. What it keeps is how each collective went; a rank can then be executed
-// again by itself, with the same outcome, to see all that it did.
+// All ranks together: matches the members of each collective and orders by time what happens
+// between ranks. It only keeps the course of each collective; a rank can then be executed again by
+// itself, with the same outcome, to get its complete trail.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct Group {
   [[nodiscard]] int number_of(int rank) const;  // -1: no member
 };
 
-// One collective or message of the run.
+// One collective or message in the run.
 struct Instance {
   int32_t group = 0;
-  schema::Function function{};  // of a message kSend
+  schema::Function function{};  // kSend for a message
   schema::DataType dtype{};
-  int32_t root = -1;  // global rank; of a message the sender
+  int32_t root = -1;  // global rank; the sender of a message
   int32_t peer = -1;  // the receiver
   int64_t bytes = 0;
   int64_t sequence = 0;
@@ -42,12 +42,12 @@ struct Instance {
   int32_t first_rank = -1;
   bool mismatch = false;
   int64_t first_start = kNever;
-  int64_t last_start = 0;  // of those that have to be there
+  int64_t last_start = 0;  // of the members that must be present
   int64_t begin = kNever;  // of the transfer
   int64_t end = kNever;
 };
 
-// How long a transfer takes when it is alone, and over which links it goes.
+// The length of a transfer when it is alone, and the links that it uses.
 struct TransferCost {
   double ns = 0;
   std::vector<int> links;
@@ -64,7 +64,7 @@ struct WorldModel {
   int64_t spread_ns = 5'000;
 };
 
-// When a member sees the end of a collective.
+// When a member notices the end of a collective.
 [[nodiscard]] int64_t member_end(const WorldModel& model, const Instance& instance, uint32_t id,
                                  int rank, int64_t start);
 
@@ -81,10 +81,10 @@ class World : public Peers {
   [[nodiscard]] const std::vector<Instance>& instances() const { return instances_; }
   // Which instance a rank's n-th collective was.
   [[nodiscard]] const std::vector<std::vector<uint32_t>>& works() const { return works_; }
-  // Ranks that did not get to the end of their programs, and the last moment that is known of.
+  // Ranks that did not finish their programs, and the last known moment.
   [[nodiscard]] std::vector<int> stuck() const;
   [[nodiscard]] int64_t last_known() const;
-  // When the last rank ended each step; as many as all ranks have.
+  // When the last rank ended each step; as many steps as all ranks have.
   [[nodiscard]] std::vector<int64_t> step_ends() const;
 
  private:
@@ -129,14 +129,14 @@ class World : public Peers {
   std::vector<std::vector<uint32_t>> works_;
   std::vector<std::vector<uint32_t>> by_call_;  // [group][nth]
   std::map<std::tuple<int, int, int>, std::pair<std::vector<uint32_t>, std::array<size_t, 2>>>
-      messages_;  // by group, from, to; how many the sender and the receiver have called
+      messages_;  // by group, from, to; number of calls of sender and receiver
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<int64_t> asked_;  // by rank: what has_reached() was asked for last
+  std::vector<int64_t> asked_;  // by rank: the last has_reached() request
   uint64_t order_ = 0;
   int64_t now_ = INT64_MIN;
 };
 
-// Answers from what the world has found out.
+// Answers from the world's results.
 class Replay : public Peers {
  public:
   Replay(const WorldModel& model, const World& world, int rank)

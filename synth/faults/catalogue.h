@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fault, hang, loss and awkward kind of healthy run that can be generated, with what should
-// be found. One table: `dprof-synth --list` prints it, the plan executes it, the truth quotes it.
+// Every fault, hang, loss and awkward kind of healthy run that can be generated, with the expected
+// findings. One table: `dprof-synth --list` prints it, the plan executes it, the truth quotes it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct FaultKind {
   std::string_view name;
   Family family;
   std::string_view sentence;
-  std::string_view cause = {};  // the report's word; empty: no culprit is to be named
+  std::string_view cause = {};  // the report's word; empty: no culprit must be named
   double ms = 0;                // defaults
   double factor = 1;
   std::string_view parameters = {};

@@ -42,7 +42,7 @@ TEST(Catalogue, HasEachNameOnceAndASentence) {
   EXPECT_GE(hangs, 12);
 }
 
-// Each fault costs the job something, on the shape that it is for.
+// Each fault costs the job something, on the shape for which it is meant.
 TEST(Faults, EachCostsTheJobTime) {
   for (const FaultKind& kind : catalogue()) {
     if (kind.family != Family::kFault) continue;
@@ -57,7 +57,7 @@ TEST(Faults, ASleepCostsWhatItLasts) {
   EXPECT_NEAR(static_cast<double>(cost_of(with("loader:rank=2,ms=20"))), 20e6, 1.5e6);
 }
 
-// Two workers that need three steps for a batch give one per one and a half steps.
+// Two workers that take three steps per batch deliver one per one and a half steps.
 TEST(Faults, TheLoadersWorkersMakeTheStepAsLongAsTheyNeed) {
   Spec spec = with("slow-storage:rank=2,factor=6");
   spec.noise = 0;
@@ -119,7 +119,7 @@ TEST(Faults, AStageHasMoreLayersAndALongBatchHasNot) {
   EXPECT_EQ(lengths.first, lengths.second);
 }
 
-// Of a pipeline over three hosts only what passes the last one's link is slow.
+// In a pipeline over three hosts, only transfers over the last host's link are slow.
 TEST(Faults, AMessageIsSlowOverItsOwnLinkOnly) {
   const auto shortest = [](std::string_view fault, int from, int to) {
     Spec spec = with(fault);
@@ -142,7 +142,7 @@ TEST(Faults, AMessageIsSlowOverItsOwnLinkOnly) {
   EXPECT_NEAR(ratio(1, 2), 1, 0.2);
 }
 
-// Every hang leaves exactly its culprits out of what the others wait for.
+// In every hang, exactly the culprits are missing from what the others wait for.
 TEST(Hangs, NobodyButTheTemplateStopsTheJob) {
   for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
     for (const FaultKind& kind : catalogue()) {
@@ -178,7 +178,7 @@ TEST(Hangs, OnlyTheCulpritsHaveNotCome) {
   }
 }
 
-// On the rank in the middle the other communicator's collective waits in the queue.
+// On the rank in the middle, the other communicator's collective waits in the queue.
 TEST(Hangs, AQueuedCollectiveHasNotBegun) {
   for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
     std::vector<Trail> trails;
@@ -195,7 +195,7 @@ TEST(Hangs, AQueuedCollectiveHasNotBegun) {
   }
 }
 
-// Two ranks that each stand in what the other one has not called.
+// Two ranks that each wait in a collective that the other one has not called.
 TEST(Hangs, SwappedCommunicatorsDeadlock) {
   for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
     std::vector<Trail> trails;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the faults do to a rank in a step.
+// The effects of the faults on a rank in a step.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ struct Effects {
   int64_t forward_op_ns = 0;
   int64_t forward_host_ns = 0;
   int64_t forward_gc_ns = 0;
-  int64_t told_gc_ns = 0;  // of a collection with a range of its own
+  int64_t told_gc_ns = 0;  // of a collection that has a range of its own
   int64_t backward_op_ns = 0;
   int64_t backward_host_ns = 0;
   int64_t optimizer_op_ns = 0;
   int64_t loader_ns = 0;
-  double batch_cost = 1;  // how many times as long a worker needs for a batch
+  double batch_cost = 1;  // factor on a worker's time per batch
   int64_t checkpoint_ns = 0;
   int64_t rank0_ns = 0;
   double host_factor = 1;    // of operators on the CPU
@@ -50,7 +50,7 @@ struct Effects {
   double batch_factor = 1;   // of both, in forward and backward: larger or longer batches
   double work_factor = 1;    // likewise, with the same batches
   double layers_factor = 1;  // likewise, of their number
-  double jitter = 0;         // of contention: up to that much more, per operator
+  double jitter = 0;         // contention: up to this much more, per operator
   double network_factor = 1;
   int64_t syncs = 0;
   int64_t after_sync_ns = 0;
@@ -60,7 +60,7 @@ struct Effects {
   HangAct hang = HangAct::kNone;
 };
 
-// A fault with all its parameters settled.
+// A fault with all parameters resolved.
 struct Fault {
   FaultSpec spec;
   const FaultKind* kind = nullptr;
@@ -76,10 +76,10 @@ struct Fault {
   double factor = 1;
   int64_t count = 1;
 
-  // Whether it is at work in a step, and on which rank (-1 = on none of them in particular).
+  // Whether it is active in a step, and on which rank (-1 = on no rank in particular).
   [[nodiscard]] bool at_work(uint64_t seed, int64_t step) const;
   [[nodiscard]] int rank_in(int64_t step, int ranks) const;
-  // Of a fault of all ranks that comes to each of them in a step of its own out of `every`.
+  // For a fault of all ranks that hits each of them in a different step out of `every`.
   [[nodiscard]] bool takes_turns() const;
 };
 
@@ -90,7 +90,7 @@ class FaultPlan {
   [[nodiscard]] Effects effects(int rank, int64_t step) const;
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
   [[nodiscard]] const Fault* hang() const;
-  // Which ranks a hang's culprits are.
+  // The ranks that are a hang's culprits.
   [[nodiscard]] std::vector<int> culprits() const;
   [[nodiscard]] double speed(int rank) const;  // lasting factor of a rank's lengths
 
@@ -103,7 +103,7 @@ class FaultPlan {
   std::vector<Fault> faults_;
 };
 
-// Ranks are dealt out to hosts in blocks.
+// Ranks are assigned to hosts in blocks.
 [[nodiscard]] inline int host_of(const Spec& spec, int rank) {
   return static_cast<int>(static_cast<int64_t>(rank) * spec.hosts / spec.ranks);
 }

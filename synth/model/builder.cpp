@@ -14,9 +14,9 @@ namespace {
 using schema::RangeCategory;
 
 constexpr int64_t kCopyDispatchNs = 3'000;
-constexpr uint64_t kFaultDraws = 1 << 20;  // beyond what a step's own operators draw
+constexpr uint64_t kFaultDraws = 1 << 20;  // beyond the draws of a step's own operators
 constexpr double kHostShare = 0.02;        // of an operator's length, between operators
-constexpr double kBatchShare = 0.5;        // of a step, that a loader's worker needs for a batch
+constexpr double kBatchShare = 0.5;        // of a step, that a loader's worker takes per batch
 constexpr double kNoisy = 0.05;            // of operators on noisy hosts
 constexpr int64_t kBatchBytes = 19'267'584;
 constexpr double kElementwiseShare = 0.25;  // of a usual kernel's length
@@ -216,7 +216,7 @@ void StepBuilder::ops(Busy phase, double ns, int64_t count) {
   }
 }
 
-// Draws of their own: the other operators are as long as they are without the fault.
+// Uses separate draws: the other operators are as long as without the fault.
 void StepBuilder::fault_ops(Busy phase, int64_t ns) {
   const uint64_t drawn = std::exchange(drawn_, kFaultDraws * (1 + static_cast<uint64_t>(phase)));
   ops(phase, static_cast<double>(ns), 2);
@@ -236,7 +236,7 @@ void StepBuilder::host_op(Busy phase, int32_t outer, int32_t inner, double ns) {
   add({.what = Do::kEnd});
   host(phase, head);
   add({.what = Do::kEnd});
-  // Between operators: Python, or where a range says what is going on, that.
+  // Between operators: Python, or the activity that a range names.
   const bool within = phase == Busy::kOptimizer && spec_.marks != Marks::kNone;
   host(within ? Busy::kOptimizer : Busy::kHost,
        std::max<int64_t>(200, std::llround(ns * kHostShare)));
@@ -260,7 +260,7 @@ void StepBuilder::device_op(Busy phase, int32_t outer, int32_t kernel, double ns
   add({.what = Do::kEnd});
 }
 
-// Two workers that need half a step for a batch keep up.
+// Two workers that take half a step per batch keep up.
 void StepBuilder::load(int64_t ns) {
   const double cost =
       spec_.free_input ? 0 : spec_.step_ms * 1e6 * kBatchShare * effects_.batch_cost;
@@ -283,7 +283,7 @@ void StepBuilder::copy(schema::GpuActivityKind kind, int64_t bytes) {
   add({.what = Do::kEnd});
 }
 
-// What a hang does to a rank's first collective of the step.
+// How a hang changes a rank's first collective of the step.
 void StepBuilder::distort(CollectiveCall& call) const {
   switch (effects_.hang) {
     case HangAct::kWrongSize:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the program of a step in the words of a training loop: phases, operators, buckets. The
-// same words make host operators (CPU shape) or launches and kernels (GPU shape).
+// Writes the program of a step in the terms of a training loop: phases, operators, buckets. The
+// same terms produce host operators (CPU shape) or launches and kernels (GPU shape).
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ inline constexpr PhaseNames kOptimizerPhase{name("optimizer"), name("Optimizer.s
 
 class StepBuilder {
  public:
-  // step -1: what comes before the first step.
+  // step -1: everything before the first step.
   StepBuilder(const Spec& spec, const FaultPlan& plan, int rank, int64_t step, Program& out);
 
   [[nodiscard]] const Effects& effects() const { return effects_; }
@@ -46,7 +46,7 @@ class StepBuilder {
   void end(int32_t marker) { end(PhaseNames{marker, -1}); }
   void gap();  // Python between phases
 
-  // `count` operators of a phase that together compute for ns.
+  // `count` operators of a phase that compute for ns in total.
   void ops(Busy phase, double ns, int64_t count);
   void host(Busy busy, int64_t ns);
   void range(int32_t what, schema::RangeCategory category, Busy busy, int64_t ns);
@@ -54,19 +54,19 @@ class StepBuilder {
   void copy(schema::GpuActivityKind kind, int64_t bytes);
 
   void ready(int note) { add({.what = Do::kReady, .a = note}); }  // of gradients reduced later
-  // Asynchronous; the number of the call within this program.
+  // Asynchronous; returns the number of the call within this program.
   int64_t collective(CollectiveCall call);
   void wait(int64_t call);  // of the host on CPUs, of the compute stream on GPUs
-  // The host goes on when it is over.
+  // The host continues when it is over.
   void blocking(CollectiveCall call);
   void item();  // the host waits for the compute stream
   void thread(int32_t number) { add({.what = Do::kThread, .a = number}); }
   void add(const Instruction& instruction) { out_.instructions.push_back(instruction); }
 
-  // Parts that every technique has.
+  // Parts common to all techniques.
   void input();
   void forward(double ns, int64_t count);
-  void before_backward();  // what faults do there
+  void before_backward();  // effect of the faults there
   void optimizer(double ns, int64_t count);
   void after_step();  // checkpoint, rank 0's work, hangs at the end of a step
 

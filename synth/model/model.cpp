@@ -16,7 +16,7 @@ using schema::Function;
 
 constexpr int64_t kJobStartNs = 500'000'000;
 constexpr double kStartSkewNs = 150e6;          // of the processes
-constexpr int64_t kParameterBytes = 5'242'880;  // that the first broadcast carries
+constexpr int64_t kParameterBytes = 5'242'880;  // carried by the first broadcast
 constexpr double kJitter = 0.01;                // of a transfer
 
 double or_default(double asked, double usual) { return asked > 0 ? asked : usual; }
@@ -150,7 +150,7 @@ void Model::make_sizes() {
   sizes_.forward_ops = std::max<int64_t>(3, ops * 30 / 100);
   sizes_.optimizer_ops = std::max<int64_t>(2, ops * 15 / 100);
   sizes_.backward_ops = std::max<int64_t>(3, ops - sizes_.forward_ops - sizes_.optimizer_ops);
-  // Not all alike: the latency and the bandwidth of a link can be told apart then.
+  // Sizes differ, so that the latency and the bandwidth of a link can be distinguished.
   double weights = 0;
   const auto weight = [](int b) { return 1.0 + b % 4; };
   for (int b = 0; b < buckets; ++b) weights += weight(b);

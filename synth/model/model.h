@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training job: who is where, which communicators there are, what each rank does in each step,
-// and what a transfer costs. Programs are made anew whenever they are asked for, always the same.
+// A training job: which rank is where, the communicators, what each rank does in each step, and the
+// cost of a transfer. Programs are generated on every request, always the same.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dprof::synth {
 
-// Lengths and sizes of a step, before any noise or fault.
+// Lengths and sizes of a step, before noise and faults.
 struct Sizes {
   double forward_ns = 0;
   double backward_ns = 0;
@@ -25,7 +25,7 @@ struct Sizes {
   int64_t all_bytes = 0;
 };
 
-// Threading  immutable after its making.
+// Threading  immutable after construction.
 class Model : public ProgramSource {
  public:
   static Result<Model> make(const Spec& spec);
@@ -41,7 +41,7 @@ class Model : public ProgramSource {
   [[nodiscard]] MachineSetting setting(int rank) const;
   [[nodiscard]] WorldModel world() const;
 
-  // Groups by what they are for; -1: none.
+  // Groups by purpose; -1: none.
   [[nodiscard]] int tensor_group(int rank) const;
   [[nodiscard]] int data_group(int rank) const;
   // Of a pipeline: the stages of one replica, and the replicas of one stage.
@@ -52,9 +52,9 @@ class Model : public ProgramSource {
   [[nodiscard]] int pair_group() const { return pair_group_; }
   [[nodiscard]] int rest_group() const { return rest_group_; }
   [[nodiscard]] int half_group(int rank) const;
-  // How many times as long a group's transfers take in a step, by a fault of the network.
+  // Factor on the length of a group's transfers in a step, from a network fault.
   [[nodiscard]] double slow(int group, int64_t step) const;
-  // Likewise of a message between two ranks.
+  // Likewise for a message between two ranks.
   [[nodiscard]] double slow_message(int from, int to, int64_t step) const;
 
  private:
@@ -78,20 +78,20 @@ class Model : public ProgramSource {
 // The world: all ranks.
 inline constexpr int kWorldGroup = 0;
 
-// Blocks of memory of a rank: its parameters, and what forward keeps.
+// Memory blocks of a rank: its parameters, and what forward keeps.
 inline constexpr int64_t kParameterBlock = 1;
 [[nodiscard]] constexpr int64_t activation_block(int64_t micro_step, int64_t bucket) {
   return (micro_step + 1) * 4096 + bucket;
 }
 
-// What each technique does in a step (techniques/*.cpp); `b` has begun nothing yet.
+// What each technique does in a step (techniques/*.cpp); `b` is still empty.
 void ddp_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 void zero_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 void pipeline_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 void parameter_server_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 void tensor_data_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 
-// Collectives beside the technique's own, which some hangs need.
+// Collectives in addition to the technique's own, which some hangs need.
 void side_collectives(StepBuilder& b, const Model& model, int rank, int64_t step);
 
 }  // namespace dprof::synth

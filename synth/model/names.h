@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that generated rows bear, as PyTorch, CUDA and NCCL give them. Known when compiling, so
-// that a program holds numbers only.
+// The names in generated rows, as PyTorch, CUDA and NCCL use them. Known at compile time, so that a
+// program holds numbers only.
 #pragma once
 
 #include <cstdint>

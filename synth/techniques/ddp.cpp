@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DistributedDataParallel: buckets are reduced in order while backward goes on.
+// DistributedDataParallel: buckets are reduced in order while backward continues.
 #include <algorithm>
 
 #include "synth/model/model.h"
@@ -8,7 +8,7 @@ namespace dprof::synth {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-constexpr int64_t kBucketActivationBytes = 8'388'608;  // that a bucket's layers keep for backward
+constexpr int64_t kBucketActivationBytes = 8'388'608;  // kept for backward by a bucket's layers
 
 // What forward keeps for backward, by the buckets whose layers need it.
 void keep_activations(StepBuilder& b, const Model& model, int64_t micro_step) {
@@ -20,8 +20,8 @@ void keep_activations(StepBuilder& b, const Model& model, int64_t micro_step) {
   }
 }
 
-// Buckets of one backward, made of layers in their order: one is closed as soon as it has reached
-// its limit, which for the first is 1 MiB at most.
+// The buckets of one backward, built from layers in order: a bucket is closed as soon as it has
+// reached its limit, which for the first is at most 1 MiB.
 class Reducer {
  public:
   Reducer(StepBuilder& b, const Model& model, int64_t step) : b_(b), model_(model), step_(step) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline, each stage on one rank or on several replicas: one forward and one backward by turns
-// (1F1B). Activations go to the next stage, gradients to the one before; sends do not wait.
+// A pipeline with each stage on one rank or on several replicas, alternating one forward and one
+// backward (1F1B). Activations go to the next stage, gradients to the previous one; sends do not
+// wait.
 #include <algorithm>
 
 #include "synth/model/model.h"
@@ -10,10 +11,10 @@ namespace {
 
 using schema::Function;
 
-constexpr int kMicroBatches = 4;  // where nothing is said
+constexpr int kMicroBatches = 4;  // unless specified
 constexpr int64_t kStageActivationBytes = 1'048'576;
 constexpr int kForwardQueue = 1;   // of sends to the next stage
-constexpr int kBackwardQueue = 2;  // and to the one before
+constexpr int kBackwardQueue = 2;  // and to the previous one
 
 class PipelineStep {
  public:
@@ -89,7 +90,7 @@ class PipelineStep {
     if (b_.gpu()) b_.wait(number);
   }
 
-  // Of messages to and from that stage of the same replica.
+  // Messages to and from that stage of the same replica.
   [[nodiscard]] double slow(int stage) const {
     return model_.slow_message(rank_, rank_ + (stage - stage_) * model_.spec().replicas, step_);
   }
@@ -107,7 +108,7 @@ class PipelineStep {
   std::vector<int64_t> sends_;
 };
 
-// Across the replicas of a stage, which has its share of the parameters.
+// Across the replicas of a stage, which holds its share of the parameters.
 void reduce_gradients(StepBuilder& b, const Model& model, int rank, int64_t step) {
   const int group = model.stage_group(rank);
   std::vector<int64_t> calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO: 1 shares out the optimizer's state, 2 the gradients as well, 3 (as FSDP) the parameters
+// ZeRO: stage 1 shards the optimizer's state, 2 the gradients as well, 3 (as FSDP) the parameters
 // too.
 #include <algorithm>
 
@@ -21,7 +21,7 @@ class ZeroStep {
 
   void forward(double ns, int64_t count) {
     if (stage_ < 3) return b_.forward(ns, count);
-    // Each layer's parameters are gathered before it, those of the next one while it computes.
+    // Each layer's parameters are gathered before it runs; the next layer's while it computes.
     const auto layers = sizes_.bucket_bytes.size();
     int64_t gathered = gather(0);
     for (size_t i = 0; i < layers; ++i) {
@@ -59,7 +59,7 @@ class ZeroStep {
     b_.gap();
   }
 
-  // Of the rank's share; then everybody gets the new parameters.
+  // Updates the rank's share; then all ranks get the new parameters.
   void optimizer(double ns, int64_t count) {
     b_.optimizer(ns / ranks_ * 2, count);
     if (stage_ == 3) return;

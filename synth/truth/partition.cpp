@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each nanosecond of a step went. The engine knows for each moment what the host, the device
-// and the network did, and why an activity began no earlier; nothing is estimated.
+// Assigns each nanosecond of a step to a category. The engine knows at each moment what the host,
+// the device and the network did, and why an activity began no earlier; nothing is estimated.
 #include <algorithm>
 
 #include "synth/truth/truth.h"
@@ -36,7 +36,7 @@ struct Stretch {
   Category category{};
 };
 
-// Collectives while they run here, as a sweep goes on in time.
+// The collectives running here, as a sweep advances in time.
 class Communication {
  public:
   explicit Communication(const Trail& trail, int64_t end) {
@@ -52,7 +52,7 @@ class Communication {
     int64_t arrive;
   };
 
-  // The one that ends last of those that run at `at`; null = none.
+  // The last to end of those running at `at`; null = none.
   const Span* at(int64_t at) {
     std::erase_if(active_, [&](const Span* s) { return s->end <= at; });
     for (; next_ < spans_.size() && spans_[next_].begin <= at; ++next_) {
@@ -94,8 +94,8 @@ Category host_category(Busy busy) {
   }
 }
 
-// CPU: the training thread's pieces, and which of them a collective runs beside. After the last
-// collective of backward the thread wakes up: that is the host's, not a dependency.
+// CPU: the training thread's pieces, and which of them overlap a collective. After the last
+// collective of backward the thread wakes up: that counts as the host's time, not as a dependency.
 std::vector<Stretch> cpu_stretches(const Trail& trail, int64_t end) {
   Communication communication(trail, end);
   std::vector<int64_t> borders;
@@ -190,7 +190,7 @@ class DeviceSweep {
     add(call, end, Category::kLaunch);
   }
 
-  // What the host did while the device had nothing to do.
+  // What the host did while the device was idle.
   void starvation(int64_t begin, int64_t end) {
     while (next_piece_ < trail_.pieces.size() && trail_.pieces[next_piece_].end <= begin)
       ++next_piece_;
@@ -221,8 +221,8 @@ class DeviceSweep {
   std::vector<Stretch> stretches_;
 };
 
-// On a device a step reaches from the first activity that was launched in it to that of the next
-// one, in order.
+// On a device a step lasts from the first activity launched in it to the first one launched in the
+// next step, in order.
 void set_windows(const Trail& trail, bool gpu, std::vector<StepTruth>& steps) {
   for (StepTruth& step : steps) {
     step.window_begin = step.begin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is true of a generated run: everything that an analysis should find out. Times are true
-// time, ns since the job's begin, unless they say otherwise.
+// The truth about a generated run: everything that an analysis should find. Times are true time, ns
+// since the job's begin, unless stated otherwise.
 #pragma once
 
 #include <array>
@@ -45,14 +45,14 @@ struct StepTruth {
   int64_t index = 0;
   int64_t begin = 0;  // of the host's step
   int64_t end = 0;
-  int64_t window_begin = 0;  // in which the categories are counted: on GPUs the device's
+  int64_t window_begin = 0;  // in which the categories are counted: the device's on GPUs
   int64_t window_end = 0;
-  CategorySums category_ns{};  // sums to the window
+  CategorySums category_ns{};  // sums up to the window
 };
 
 struct RankTruth {
   int host = 0;
-  std::vector<StepTruth> steps;  // complete ones
+  std::vector<StepTruth> steps;  // complete steps
   Ending ending;
   bool has_trace = true;
   int64_t peak_allocated_bytes = 0;
@@ -81,7 +81,7 @@ struct HostTruth {
 
 struct FaultTruth {
   Fault fault;
-  std::optional<int64_t> cost_ns;  // per step, by a run without the fault
+  std::optional<int64_t> cost_ns;  // per step, compared with a run without the fault
 };
 
 struct Truth {
@@ -97,7 +97,7 @@ struct Truth {
   int64_t dropped_records = 0;
 };
 
-// One rank's steps by category, from what it did. Exact: each step's sums are its window.
+// One rank's steps by category, from its trail. Exact: each step's sums equal its window.
 [[nodiscard]] std::vector<StepTruth> step_truth(const Trail& trail, bool gpu);
 
 Status write_truth(const std::filesystem::path& file, const Spec& spec, const Truth& truth);

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMostSteps = 200'000;  // of all ranks, that are listed one by one
+constexpr size_t kMostSteps = 200'000;  // of all ranks, listed one by one
 constexpr int64_t kClockEveryNs = 1'000'000'000;
 constexpr int kMostClockTimes = 600;
 
@@ -122,7 +122,7 @@ ordered_json json_of(const FaultTruth& truth) {
 
 }  // namespace
 
-// One entry a line, so that big runs can be read piece by piece.
+// One entry per line, so that big runs can be read piece by piece.
 Status write_truth(const std::filesystem::path& path, const Spec& spec, const Truth& truth) {
   std::ofstream file(path);
   const auto list = [&](const char* key, const auto& items, const auto& json) {

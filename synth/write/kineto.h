@@ -10,7 +10,7 @@
 
 namespace dprof::synth {
 
-// Not in order of the ranks: readers have to go by what is in the file.
+// Not in rank order: readers must rely on the file's content.
 [[nodiscard]] std::string kineto_file_name(int rank);
 
 Status write_kineto(const std::filesystem::path& file, const Model& model, const Truth& truth,

@@ -11,7 +11,7 @@ namespace dprof::synth {
 namespace {
 
 constexpr int64_t kEveryNs = 500'000'000;
-constexpr int64_t kShortNs = 1'000'000;  // the host's own pieces beyond that are sleep
+constexpr int64_t kShortNs = 1'000'000;  // longer pieces of the host's own are sleep
 constexpr int64_t kFullClockMhz = 1980;
 constexpr int64_t kThermal = 0x40;
 constexpr int64_t kTimeSliceNs = 4'000'000;  // after which the scheduler gives the core to another
@@ -25,7 +25,7 @@ struct Counters {
   int64_t queue_ns = 0;
 };
 
-// How much of a piece of the training thread was spent on a CPU, and runnable without one.
+// How much of a piece of the training thread was spent on a CPU, and how much runnable without one.
 Counters counters_of(const HostPiece& piece, int64_t length, double contention) {
   const bool computes = piece.busy <= Busy::kOther;
   if (computes) {
@@ -101,8 +101,8 @@ class CachingAllocator {
   std::multimap<int64_t, int64_t> free_;  // by size of the segment
 };
 
-// NVML's figures of all devices of the host, as its recorder writes them: by NVML's index, and once
-// which index a UUID has.
+// NVML's figures of all devices of the host, as the recorder writes them: by NVML's index, and once
+// the index of each UUID.
 void add_devices(const SystemOrder& order, int64_t at, int64_t step,
                  std::vector<SystemValue>& values) {
   const Spec& spec = order.model->spec();

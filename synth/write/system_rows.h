@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder reads of a process and of its host from outside, and what the allocator tells.
+// The recorder's outside view of a process and its host, and the allocator's reports.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct SystemOrder {
   int rank = 0;
   int64_t until = 0;
   int64_t os_tid = 0;
-  bool first_of_host = false;  // its trace has what the recorder reads of the host
+  bool first_of_host = false;  // its trace contains the host's samples
 };
 
 struct SystemValue {
@@ -30,7 +30,7 @@ struct SystemValue {
 // Twice a second, in order of time.
 [[nodiscard]] std::vector<SystemValue> system_values(const SystemOrder& order, const Trail& trail);
 
-// In true time, by a caching allocator: blocks are rounded, segments kept for reuse.
+// In true time, from a caching allocator: blocks are rounded, segments kept for reuse.
 [[nodiscard]] std::vector<schema::MemoryEventRow> memory_rows(const Trail& trail, bool gpu);
 
 }  // namespace dprof::synth

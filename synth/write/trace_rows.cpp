@@ -108,7 +108,7 @@ class TraceRows {
     });
   }
 
-  // Where batches differ they are larger, or their sequences longer. One batch a step.
+  // Where batches differ they are larger, or their sequences longer. One batch per step.
   [[nodiscard]] std::string batch_shape(int64_t batch) const {
     const bool sequences = spec_.healthy == "variable-sequences" ||
                            std::ranges::any_of(model_.plan().faults(), [](const Fault& fault) {
@@ -164,7 +164,7 @@ class TraceRows {
   void activities() {
     int64_t id = 0;
     for (const ActivityDone& a : trail_.activities) {
-      if (a.end > cut_) continue;  // a device tells of what is over
+      if (a.end > cut_) continue;  // a device reports only completed work
       note_event(a.end);
       schema::GpuActivityRow row{.id = ++id,
                                  .device_id = 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes what happened on a rank as the recorder would have: on its host's clock, in the order of
-// the tables, up to the moment to which it was recorded.
+// the tables, until the end of its recording.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,12 @@ namespace dprof::synth {
 
 inline constexpr std::string_view kRunId = "5e17c0de-0000-4000-8000-000000000007";
 
-// A trace as it is to be written.
+// A trace to be written.
 struct TraceOrder {
   const Model* model = nullptr;
   const Truth* truth = nullptr;  // its hosts
   int rank = 0;
-  int64_t host_end = 0;  // until when the recorder looked at the clocks
+  int64_t host_end = 0;  // when the recorder stopped sampling the clocks
 };
 
 struct TraceTally {
@@ -36,7 +36,7 @@ Result<TraceTally> write_trace(const std::filesystem::path& file, const TraceOrd
 // How a trace ended, in the words of meta.ended ("" = its recorder died).
 [[nodiscard]] std::string ended_word(const Model& model, int rank, const Ending& ending);
 
-// Until when a rank was recorded; later than its end where nothing cut it.
+// When the recording of a rank stopped; later than the rank's end unless it was cut off.
 [[nodiscard]] int64_t recorded_until(const Model& model, int rank, const Trail& trail);
 
 }  // namespace dprof::synth

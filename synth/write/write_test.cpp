@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written says what happened.
+// The written files say what happened.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -213,7 +213,7 @@ std::vector<schema::SystemSampleRow> samples_of(const TraceReader& reader, std::
   return found;
 }
 
-// As a recorder does: in the trace of its first rank, by NVML's index, which a UUID leads to.
+// As a recorder does: in the trace of its first rank, by NVML's index, found through the UUID.
 TEST_F(Written, AHostsFirstTraceTellsOfItsDevices) {
   Spec spec = small(Shape::kGpu);
   spec.steps = 30;

@@ -21,7 +21,7 @@ struct Times {
   std::map<int, int64_t> caused;  // by rank that came last: longest waits
 };
 
-// The lower one of an even number.
+// The lower one for an even number.
 int64_t median(std::vector<int64_t>& values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, middle);
@@ -46,7 +46,7 @@ void summarise(Times& times, CollectiveGroup& group) {
   }
 }
 
-// Where the name does not tell, the size of the group does.
+// If the name is not informative, groups by size.
 std::string kind_of_group(const analyzer::MatchedCollective& collective) {
   std::string family = family_of(collective.communicator);
   return family.empty() ? say("groups of {}", collective.members.size()) : family;

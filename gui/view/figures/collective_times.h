@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the members of a collective came, waited and left.
+// When the members of a collective arrived, waited and left.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace dprof::view {
 [[nodiscard]] std::vector<const analyzer::CollectiveMember*> arrivals_of(
     const analyzer::MatchedCollective& collective);
 
-// When a member was there: its start, or its enqueue where the start was not seen.
+// A member's arrival: its start, or its enqueue if the start was not recorded.
 [[nodiscard]] std::optional<TraceNs> arrival_of(const analyzer::CollectiveMember& member);
 
-// From the first arrival to the last end; empty if nobody came.
+// From the first arrival to the last end; empty if no member arrived.
 [[nodiscard]] Interval extent_of(const analyzer::MatchedCollective& collective);
 
 [[nodiscard]] int64_t longest_wait(const analyzer::MatchedCollective& collective);

@@ -33,7 +33,7 @@ RankDurations summary(int rank, std::vector<int64_t>& values) {
 void add_buckets(const std::vector<Event>& events, const std::vector<uint8_t>& chosen,
                  Durations& durations) {
   const auto [least, most] = std::ranges::minmax_element(events, {}, &Event::ns);
-  // Below one nanosecond there is no logarithm to divide.
+  // No logarithms below one nanosecond.
   const double low = std::log(static_cast<double>(std::max<int64_t>(least->ns, 1)));
   const double high = std::log(static_cast<double>(std::max<int64_t>(most->ns, 1)));
   const double width = (high - low) / static_cast<double>(kDurationBuckets);
@@ -47,7 +47,7 @@ void add_buckets(const std::vector<Event>& events, const std::vector<uint8_t>& c
                        ? most->ns
                        : std::llround(std::exp(low + width * static_cast<double>(b + 1)));
   }
-  // By the bounds as they are told, rounded: so a bar holds exactly what its bounds select.
+  // By the rounded bounds that are displayed: a bar contains exactly what its bounds select.
   for (const Event& event : events) {
     const auto after =
         std::ranges::upper_bound(durations.buckets, event.ns, {}, &DurationBucket::from_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the events of one name take: all together, and rank by rank.
+// The durations of the events of one name: all together, and rank by rank.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ inline constexpr size_t kDurationBuckets = 64;
 
 struct DurationBucket {
   int64_t from_ns = 0;
-  int64_t to_ns = 0;  // half-open, but for the last one
+  int64_t to_ns = 0;  // half-open, except for the last one
   int64_t count = 0;
-  int64_t of_chosen = 0;  // of them, of the selection's ranks
+  int64_t of_chosen = 0;  // those of the selection's ranks
   int64_t longest_ns = 0;
   SlicePlace longest;  // of its events
 };
@@ -33,13 +33,13 @@ struct RankDurations {
 
 struct Durations {
   RankDurations all;                    // rank -1
-  std::vector<RankDurations> by_rank;   // slowest median first; ranks without one left out
-  std::vector<DurationBucket> buckets;  // equal widths of log(duration); empty = no event
-  int64_t unfinished = 0;               // events that the recording saw no end of, left out
+  std::vector<RankDurations> by_rank;   // slowest median first; without ranks that have none
+  std::vector<DurationBucket> buckets;  // equal widths in log(duration); empty = no event
+  int64_t unfinished = 0;               // events without a recorded end, left out
 };
 
-// Of all ranks' events that match the query's name and touch its range; `query.ranks` are those
-// that the buckets count apart. Order statistics, so exact. O(events in the range).
+// For all ranks' events that match the query's name and overlap its range; the buckets count those
+// of `query.ranks` separately. Exact order statistics. O(events in the range).
 [[nodiscard]] Durations durations_of(const RunEvents& run, const EventQuery& query);
 
 }  // namespace dprof::view

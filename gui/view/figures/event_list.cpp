@@ -11,7 +11,7 @@
 namespace dprof::view {
 namespace {
 
-// The first events by key of all that are offered, without keeping more than twice as many.
+// Keeps the first events by key, storing at most twice as many as needed.
 class FirstEvents {
  public:
   void offer(int64_t key, const SlicePlace& place) {
@@ -52,7 +52,7 @@ class FirstEvents {
   int64_t last_ = std::numeric_limits<int64_t>::max();
 };
 
-// Calls back for each lane of a rank, with the place of its first event.
+// Calls back for each lane of a rank, with the position of its first event.
 template <typename Each>
 void each_lane(const analyzer::RankLanes& lanes, int rank_index, const Each& each) {
   for (size_t t = 0; t < lanes.threads.size(); ++t) {
@@ -62,8 +62,8 @@ void each_lane(const analyzer::RankLanes& lanes, int rank_index, const Each& eac
   }
 }
 
-// What events are sorted by. The longest come first; those without a duration come last. What is
-// equal stays in the order of ranks, threads and time.
+// The sort key of events. The longest come first, those without a duration last. Ties stay in the
+// order of ranks, threads and time.
 class Keys {
  public:
   Keys(const RunEvents& events, EventOrder order) : events_(events), order_(order) {
@@ -102,7 +102,7 @@ class Keys {
  private:
   const RunEvents& events_;
   EventOrder order_;
-  std::vector<std::vector<int64_t>> names_;  // by rank and name: its place among all names
+  std::vector<std::vector<int64_t>> names_;  // by rank and name: its position among all names
 };
 
 }  // namespace
@@ -173,7 +173,7 @@ std::optional<SlicePlace> next_named(const Model& model, std::string_view patter
     const std::vector<uint8_t> matches = matching_names(rank.lanes().names, pattern);
     if (std::ranges::find(matches, 1) == matches.end()) continue;
     each_lane(rank.lanes(), static_cast<int>(r), [&](const analyzer::Lane& lane, SlicePlace place) {
-      // Of events that begin together the lanes' order decides.
+      // Events that begin together are ordered by lane.
       const bool up_to_now = from && lane_order(place) <= lane_order(*from);
       const auto begin = lane.start_ns.begin();
       const auto edge = up_to_now ? std::upper_bound(begin, lane.start_ns.end(), time.ns)

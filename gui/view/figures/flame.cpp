@@ -13,13 +13,13 @@ namespace {
 
 using analyzer::Category;
 
-constexpr int16_t kDeepest = 1000;  // nodes below it count as their parent
+constexpr int16_t kDeepest = 1000;  // deeper nodes are merged into their parent
 
 class TreeBuilder {
  public:
   TreeBuilder() { tree_.nodes.emplace_back(); }
 
-  // The child of that name, made if it is new.
+  // The child with that name, created if necessary.
   uint32_t child(uint32_t parent, std::string_view name, Category phase, int64_t begin_ns) {
     const auto [id, added] = names_.try_emplace(name, static_cast<uint32_t>(names_.size()));
     const uint64_t key = (uint64_t{parent} << 32U) | id->second;
@@ -37,7 +37,7 @@ class TreeBuilder {
   FlameNode& node(uint32_t index) { return tree_.nodes[index]; }
   FlameTree& tree() { return tree_; }
 
-  // Siblings in order, the most expensive first or the earliest; the deepest level known.
+  // Sorts siblings, the most expensive first or the earliest; finds the deepest level.
   FlameTree finished(bool by_time = false) && {
     std::vector<FlameNode>& nodes = tree_.nodes;
     std::vector<uint32_t> order(nodes.size() - 1);
@@ -63,7 +63,7 @@ class TreeBuilder {
   std::unordered_map<uint64_t, uint32_t> children_;
 };
 
-// Adds one thread's events, each as far as it lies within the range.
+// Adds one thread's events, clipped to the range.
 void add_thread(const analyzer::RankLanes& lanes, const analyzer::ThreadLanes& thread,
                 Interval range, TreeBuilder& builder) {
   analyzer::walk_nested<uint32_t>(
@@ -84,7 +84,7 @@ void add_thread(const analyzer::RankLanes& lanes, const analyzer::ThreadLanes& t
       });
 }
 
-// Each node's own time, told by the node first and its callers below it.
+// Each node's own time, with the node on top and its callers below.
 FlameTree turned_over(const FlameTree& tree) {
   TreeBuilder builder;
   builder.tree().events = tree.events;
@@ -110,7 +110,7 @@ void add(const FlameNode& from, FlameNode& to) {
   to.count += from.count;
 }
 
-// The outermost nodes of that name and what is below them; above, who called them.
+// The outermost nodes of that name with everything below them; above, their callers.
 FlameTree sandwich_of(const FlameTree& tree, std::string_view name) {
   TreeBuilder below;
   TreeBuilder above;

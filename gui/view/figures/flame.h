@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where time went, by the stacks of events: the same stack is one node, however often it came, on
+// Where time went, by event stacks: equal stacks are one node, however often they occur, on
 // whatever thread and rank.
 #pragma once
 
@@ -15,10 +15,10 @@
 namespace dprof::view {
 
 enum class FlameOrder : uint8_t {
-  kTopDown,   // who called whom, the most expensive first
-  kByTime,    // the same in the order in which they first came
-  kBottomUp,  // who took time itself, and who called it
-  kSandwich,  // of one name: who called it, and what it called
+  kTopDown,   // callers above callees, the most expensive first
+  kByTime,    // the same in order of first occurrence
+  kBottomUp,  // names by own time, with their callers
+  kSandwich,  // of one name: its callers and its callees
 };
 inline constexpr std::array<std::string_view, 4> kFlameOrders = {
     english("top-down"), english("in time order"), english("bottom-up"), english("sandwich")};
@@ -29,10 +29,10 @@ struct FlameNode {
   int16_t depth = 0;      // 1 = outermost; in a sandwich callers are -1, -2 … above the name
   analyzer::Category phase = analyzer::Category::kOtherCompute;  // of its first event
   int64_t total_ns = 0;   // within the range; bottom-up: of the innermost event, below this caller
-  int64_t self_ns = 0;    // not within a child
+  int64_t self_ns = 0;    // outside its children
   int64_t count = 0;      // events
   int64_t first_ns = 0;   // when the first of them begins
-  int64_t offset_ns = 0;  // where it is drawn: after the siblings before it
+  int64_t offset_ns = 0;  // drawing position: after its earlier siblings
 };
 
 struct FlameTree {
@@ -42,8 +42,8 @@ struct FlameTree {
   int64_t events = 0;
 };
 
-// Of the threads that record ranges; collectives and streams have no stacks. `query.order` is
-// without meaning here, `query.name` is that of the sandwich. O(events in the range).
+// For threads that record ranges; collectives and streams have no stacks. `query.order` is ignored;
+// `query.name` is the name for the sandwich. O(events in the range).
 [[nodiscard]] FlameTree flame_of(const RunEvents& events, const EventQuery& query,
                                  FlameOrder order);
 

@@ -21,7 +21,7 @@ std::optional<int64_t> value_of(const RankModel& rank, GridMeasure measure) {
   return mean_own_delay(rank);
 }
 
-// Adds waits to the lines in which both ends of a group stand.
+// Adds waits to the lines that contain both ends.
 class LineSums {
  public:
   LineSums(const Model& model, Interval steady) : model_(model), steady_(steady) {
@@ -57,7 +57,7 @@ class LineSums {
     return at && *at >= steady_.begin && *at < steady_.end ? member.wait_ns : 0;
   }
 
-  // Messages count along pipelines, collectives of all ranks of a line along any axis.
+  // Messages count along pipelines; collectives of all ranks of a line along any axis.
   void add(int first, int last, std::optional<size_t> size, int64_t ns) {
     const auto one = model_.index_of_rank(first);
     const auto other = model_.index_of_rank(last);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page Topology shows: one figure of each rank, and how long the members of each
-// communicator of the grid waited for each other in it.
+// The data of the page Topology: one figure per rank, and how long the members of each communicator
+// of the grid waited for each other in it.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ inline constexpr std::array<GridMeasureInfo, 3> kGridMeasures = {{
      english("own work beyond the median of a rank's peers, per steady step")},
 }};
 
-// nullopt = unknown. Colours run from low to high: what could not be noticed is pale.
+// nullopt = unknown. Colours run from low to high: values below the detection floor are pale.
 struct GridValues {
   std::vector<std::optional<int64_t>> ns;  // by position in Model::ranks
   int64_t low_ns = 0;
@@ -36,8 +36,8 @@ struct GridValues {
 };
 [[nodiscard]] GridValues grid_values(const Model& model, GridMeasure measure);
 
-// By axis of the grid and by line: what its ranks waited in its collectives or messages, mean per
-// rank and steady step. None where nobody communicates along the axis. O(members).
+// By axis of the grid and by line: how long its ranks waited in its collectives or messages, mean
+// per rank and steady step. None if there is no communication along the axis. O(members).
 using LineWaits = std::vector<std::vector<int64_t>>;
 [[nodiscard]] LineWaits line_waits(const Model& model);
 

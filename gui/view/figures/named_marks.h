@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the events of one name are: marks on the lanes, so few that a frame can draw them.
+// Positions of the events of one name: marks on the lanes, few enough for a frame to draw.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@ namespace dprof::view {
 
 struct MarkQuery {
   EventQuery events;      // with a name; "" = no marks
-  DurationNs resolution;  // events that lie closer together than this are one mark
+  DurationNs resolution;  // events closer together than this are one mark
   friend bool operator==(const MarkQuery&, const MarkQuery&) = default;
 };
 
 struct LaneMarks {
   SlicePlace lane;              // of its first event
-  std::vector<Interval> marks;  // by time, apart from one another
+  std::vector<Interval> marks;  // sorted by time, disjoint
 };
 using NamedMarks = std::vector<LaneMarks>;
 

@@ -55,7 +55,7 @@ class Chooser {
     chosen_.push_back({*index, model_.ranks[*index].rank, reason, ns});
   }
 
-  // Where somebody is to blame: who waits longest.
+  // If there is a culprit: the rank that waits longest.
   void add_victim() {
     if (chosen_.empty()) return;
     std::optional<size_t> most;
@@ -85,7 +85,7 @@ class Chooser {
     const auto take = [&](size_t r, RankReason reason) { add(r, reason, slowness[r]); };
     take(order.back(), RankReason::kSlowest);
     take(order.front(), RankReason::kFastest);
-    // The middle one that is not there for another reason.
+    // The median rank among those without another reason.
     for (size_t place = (order.size() - 1) / 2; place < order.size(); ++place) {
       if (there_.contains(order[place])) continue;
       take(order[place], RankReason::kTypical);
@@ -135,7 +135,7 @@ std::vector<Culprit> culprits_of(const Model& model) {
   }
   if (report.stragglers) {
     for (const analyzer::Straggler& straggler : *report.stragglers) {
-      const bool works_longer = straggler.own_delay_ns > 0;  // not where a link is slow
+      const bool works_longer = straggler.own_delay_ns > 0;  // not for a slow link
       const auto delay = [&](std::optional<int64_t> ns) {
         return works_longer ? ns : std::nullopt;
       };

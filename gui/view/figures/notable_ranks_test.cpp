@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// So many ranks, each 1 µs slower than the one before; rank 0 is as fast as its peers.
+// This many ranks, each 1 µs slower than the one before; rank 0 is as fast as its peers.
 Model many_ranks(int count) {
   Model model = test::small_model();
   model.ranks.resize(1);

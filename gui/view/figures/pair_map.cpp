@@ -20,7 +20,7 @@ bool shows(const PairChoice& choice, std::string_view communicator) {
          choice.communicator == family_of(communicator);
 }
 
-// Traffic and waits of the chosen communicators, added up.
+// Traffic and waits of the chosen communicators, summed.
 struct Sums {
   std::map<RankPair, PairTraffic> traffic;
   std::map<RankPair, PairWait> waits;
@@ -43,7 +43,7 @@ struct Sums {
   }
 };
 
-// nullopt = not known of this pair.
+// nullopt = unknown for this pair.
 std::optional<double> pair_figure(const PairTraffic& traffic, PairMeasure measure) {
   switch (measure) {
     case PairMeasure::kBytes:
@@ -62,7 +62,7 @@ std::optional<double> pair_figure(const PairTraffic& traffic, PairMeasure measur
   return std::nullopt;
 }
 
-// Messages that a pair's figure leaves out.
+// Messages missing from a pair's figure.
 int64_t left_out(const PairTraffic& traffic, PairMeasure measure) {
   if (measure == PairMeasure::kBytes) return traffic.without_size;
   if (measure == PairMeasure::kMessages) return 0;

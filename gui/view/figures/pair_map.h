@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page Matrix shows: one figure per pair of ranks, of one communicator or of all.
+// The data of the page Matrix: one figure per pair of ranks, of one communicator or of all.
 #pragma once
 
 #include <array>
@@ -47,11 +47,11 @@ struct PairCell {
   int64_t count = 0;  // waits or messages
 };
 
-// Ranks that waited for the same one, which many do for a culprit.
+// Ranks that waited for the same rank; for a culprit, many do.
 struct PairFlow {
   int peer = 0;             // who was waited for
   size_t ranks = 0;         // that waited
-  double value = 0;         // ns, of all of them
+  double value = 0;         // ns, in total
   int64_t count = 0;        // waits
   analyzer::RankPair most;  // the pair that waited longest
 
@@ -59,22 +59,22 @@ struct PairFlow {
 };
 
 struct PairMap {
-  std::vector<int> ranks;       // rows and columns; also ranks that left no trace
-  std::vector<PairCell> cells;  // only those that have a value, the highest first
-  int64_t not_compared = 0;     // collectives of which it is not known who came last
-  int64_t unknown_peer = 0;     // messages of which one rank is not known
-  int64_t without_figure = 0;   // messages that the figure could not be told of
+  std::vector<int> ranks;       // rows and columns; also ranks without a trace
+  std::vector<PairCell> cells;  // only those with a value, highest first
+  int64_t not_compared = 0;     // collectives whose last rank is unknown
+  int64_t unknown_peer = 0;     // messages with an unknown rank
+  int64_t without_figure = 0;   // messages without this figure
 
   [[nodiscard]] std::optional<size_t> index_of(int rank) const;
 };
 
-// The waits of a map by who was waited for, the most expensive first; O(pairs log pairs).
+// The waits of a map by awaited rank, the most expensive first; O(pairs log pairs).
 [[nodiscard]] std::vector<PairFlow> flows_of(const PairMap& map);
 
 // O(pairs log pairs).
 [[nodiscard]] PairMap pair_map(const Model& model, const PairChoice& choice);
 
-// The rows behind a cell: the collective or message that counts most in it.
+// The row behind a cell: the collective or message with the largest share in it.
 struct PairExample {
   std::optional<uint32_t> collective;  // position in Model::collectives
   std::optional<uint32_t> message;     // position in Model::messages

@@ -18,7 +18,7 @@ namespace {
 using analyzer::Category;
 using Columns = std::unordered_map<int64_t, size_t>;  // by a step's index
 
-constexpr double kHighest = 0.99;  // share of the values that the colours tell apart
+constexpr double kHighest = 0.99;  // share of the values that the colours distinguish
 constexpr double kLowest = 0.01;
 
 Columns columns_of(const std::vector<int64_t>& steps) {
@@ -42,7 +42,7 @@ bool counts(Metric metric, Category category) {
   return false;
 }
 
-// Time of the metric's categories within each of a rank's steps.
+// The time in the metric's categories within each step of a rank.
 void add_pieces(const RankModel& rank, Metric metric, const Columns& columns,
                 std::span<int64_t> row) {
   if (rank.pieces.empty()) return;
@@ -101,7 +101,7 @@ void fill_means(StepMatrix& matrix) {
   for (const Mean& mean : by_step) matrix.step_mean_ns.push_back(mean.value());
 }
 
-// Of the ranks' medians over steps. Some value is known.
+// The highest of the ranks' medians over steps. At least one value is known.
 int64_t highest_median(const StepMatrix& matrix) {
   int64_t highest = std::numeric_limits<int64_t>::min();
   std::vector<int64_t> row;
@@ -118,8 +118,8 @@ int64_t highest_median(const StepMatrix& matrix) {
   return highest;
 }
 
-// From what a lasting delay can be noticed at all, to the culprit's: what is only noise is pale,
-// and where there is no culprit nothing looks like one.
+// From the detection floor of a lasting delay up to the culprit's: mere noise is pale, and without
+// a culprit no rank looks like one.
 void set_delay_colours(const Model& model, StepMatrix& matrix) {
   if (!model.report.detection) return;
   const int64_t floor = model.report.detection->floor_ns;
@@ -141,14 +141,14 @@ void set_colours(const Model& model, StepMatrix& matrix) {
     std::nth_element(known.begin(), known.begin() + place, known.end());
     return known[static_cast<size_t>(place)];
   };
-  // One rank of a thousand that is late in most steps is no wild value.
+  // One rank of a thousand that is late in most steps is not an outlier.
   matrix.high_ns = std::max(at(kHighest), highest_median(matrix));
-  // Steps are never empty: what differs between them is seen, not what they have in common.
+  // Steps are never empty: show how they differ, not what they have in common.
   matrix.low_ns = matrix.metric == Metric::kStepTime ? at(kLowest) : 0;
   if (matrix.metric == Metric::kOwnDelay) set_delay_colours(model, matrix);
 }
 
-// Where a row stands: what is lower comes first, what is unknown last.
+// A row's sort key: lower first, unknown last.
 using RowKey = std::pair<int64_t, int64_t>;
 
 class RowKeys {
@@ -162,7 +162,7 @@ class RowKeys {
     }
   }
 
-  // What the report gives no cost is ordered by its value.
+  // Ranks without a cost in the report are ordered by value.
   [[nodiscard]] RowKey of(size_t r) const {
     const int64_t mean = means_[r];
     const int64_t highest_first =
@@ -194,7 +194,7 @@ struct Row {
   bool is_group = false;
 };
 
-// In their order. A group stands where the first of its ranks would.
+// In order. A group's position is that of its first rank.
 std::vector<Row> rows_of(const Model& model, const StepMatrix& by_rank, const RowChoice& choice) {
   const RankDivision* division =
       choice.division ? &model.groups.divisions[*choice.division] : nullptr;
@@ -226,7 +226,7 @@ std::vector<Row> rows_of(const Model& model, const StepMatrix& by_rank, const Ro
   return rows;
 }
 
-// Of a matrix with a row per rank, in their order, one with these rows.
+// Rearranges a matrix with a row per rank, in rank order, into one with these rows.
 void arrange(const Model& model, const RowChoice& choice, StepMatrix& matrix) {
   if (choice.order == RankOrder::kByRank && !choice.division) return;
   const std::vector<Row> rows = rows_of(model, matrix, choice);

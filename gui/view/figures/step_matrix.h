@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One figure of each rank in each step, from what the analysis found: what the page Ranks × steps
-// shows.
+// One figure of each rank in each step, from the analysis: the data of the page Ranks × steps.
 #pragma once
 
 #include <array>
@@ -41,30 +40,30 @@ enum class RankOrder : uint8_t { kByRank, kByValue, kByCost };
 inline constexpr std::array<std::string_view, 3> kRankOrders = {
     english("by rank"), english("highest first"), english("most expensive first")};
 
-// The rows of the matrix: in which order, whether the ranks of a group stand together, and whether
-// they share a row.
+// The rows of the matrix: their order, whether the ranks of a group are together, and whether they
+// share a row.
 struct RowChoice {
   RankOrder order = RankOrder::kByRank;
   std::optional<size_t> division = {};  // position in RankGroups::divisions
   bool folded = false;                  // a row per group
-  std::set<size_t> unfolded = {};       // but for these
+  std::set<size_t> unfolded = {};       // except for these
 };
 
 struct StepMatrix {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
 
   Metric metric = Metric::kStepTime;
-  // Rows: positions in Model::ranks; of a group's row the rank with the highest mean.
+  // Rows: positions in Model::ranks; for a group's row the rank with the highest mean.
   std::vector<size_t> ranks;
-  std::vector<std::vector<size_t>> members;  // by row, its ranks where it is a group's, else none
+  std::vector<std::vector<size_t>> members;  // by row, its ranks if it is a group's, else none
   std::vector<int64_t> steps;                // columns: indices of steps, ascending
-  // Row by row; kUnknown = the rank has no such step, or no such figure. Of a group the highest.
+  // Row by row; kUnknown = the rank lacks this step, or this figure. For a group the highest.
   std::vector<int64_t> ns;
   std::vector<uint8_t> levels;        // of an image, of each of them; 0 = unknown
-  std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none; of a group the highest
+  std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none; for a group the highest
   std::vector<int64_t> step_mean_ns;  // over ranks
-  // What the colours run from and to: a few wild values do not make all others pale, a rank that
-  // has them in each step does. Own delays below what could be noticed at all are all as pale.
+  // The range of the colours: a few outliers do not make all other values pale, unless a rank has
+  // them in each step. Own delays below the detection floor are all equally pale.
   int64_t low_ns = 0;
   int64_t high_ns = 0;
 
@@ -75,7 +74,7 @@ struct StepMatrix {
   [[nodiscard]] float level_of(int64_t value_ns) const;
 };
 
-// The rank of a row that has its value in a step.
+// The rank whose value a row shows in a step.
 [[nodiscard]] size_t rank_in(const Model& model, const StepMatrix& matrix, size_t row,
                              size_t column);
 

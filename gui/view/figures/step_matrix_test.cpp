@@ -37,7 +37,7 @@ TEST(StepMatrixTest, HighestFirst) {
   EXPECT_EQ(delays.at(2, 1), 0);
 }
 
-// The mean over steps is then the report's own delay.
+// The mean over steps then equals the report's own delay.
 TEST(StepMatrixTest, LessWorkThanThePeersIsLess) {
   Model model = test::small_model();
   model.ranks[0].own_delays = {{0, -6 * kMs}, {1, -6 * kMs}, {2, 3 * kMs}};
@@ -79,7 +79,7 @@ TEST(StepMatrixTest, ARankThatIsAlwaysLateStandsOutAmongAThousand) {
   EXPECT_LT(delays.level_of(2), 0.1F);
 }
 
-// What nobody could notice is pale, and there is a culprit's colour only where there is a culprit.
+// Delays below the detection floor are pale, and a culprit's colour only appears with a culprit.
 TEST(StepMatrixTest, ColoursBeginAtTheFloor) {
   Model model = test::small_model();
   model.report.detection = analyzer::Detection{.floor_ns = 4 * kMs};

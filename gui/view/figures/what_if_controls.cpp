@@ -16,7 +16,7 @@ namespace {
 
 using analyzer::Category;
 
-constexpr size_t kNamesOffered = 4;  // those that take most
+constexpr size_t kNamesOffered = 4;  // those that take the most time
 constexpr size_t kHostsOffered = 4;
 
 class ControlMaker {
@@ -85,7 +85,7 @@ class ControlMaker {
                              {"× 0.5", who + "*0.5"}});
   }
 
-  // From as recorded to half or, if there is a word for that, to nothing.
+  // From as recorded down to half or, if there is a word for it, to nothing.
   void less(std::string label, const std::string& what, const std::string& nothing) {
     WhatIfControl& control = add(std::move(label));
     control.slides = true;
@@ -111,10 +111,10 @@ class ControlMaker {
     for (const int mib : {1, 5, 10, 25, 50, 100, 200})
       control.stops.push_back({fmt::format("{} MiB", mib),  // untranslated: a unit
                                fmt::format("bucket_cap={}MiB", mib)});
-    control.tried = 4;  // DDP's default: what is known of buckets is known of all caps
+    control.tried = 4;  // DDP's default: if buckets are known, so are all caps
   }
 
-  // Those with the largest shares of all ranks; where there are none, the question as it is asked.
+  // Those with the largest shares over all ranks; without shares, the question in its general form.
   void longest(const auto& of_ranks, std::string label, std::string_view subject, auto share_of) {
     std::map<std::string, double> shares;
     for (const auto& of_rank : of_ranks) {
@@ -151,7 +151,7 @@ class ControlMaker {
   std::vector<WhatIfControl> controls_;
 };
 
-// As a shell reads it back.
+// Quoted for a shell.
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_=.:/,@%+-";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page What if offers, and what comes of it.
+// The controls of the page What if, and their effects.
 #include "gui/view/figures/what_if_controls.h"
 
 #include <gmock/gmock.h>
@@ -22,8 +22,8 @@ class WhatIfControlsTest : public ::testing::Test {
   std::vector<WhatIfControl> controls = what_if_controls(*model->what_if, {2});
 };
 
-// Every change that can be chosen is one that the analyser understands, and each subject of its
-// grammar is there (hosts where there are several).
+// The analyser understands every change that can be chosen, and each subject of its grammar is
+// offered (hosts if there are several).
 TEST_F(WhatIfControlsTest, AllTheGrammarIsOffered) {
   std::set<analyzer::Subject> subjects;
   for (const WhatIfControl& control : controls) {

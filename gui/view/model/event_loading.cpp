@@ -37,7 +37,7 @@ EventStep next_event_step(const Model& model, const std::vector<size_t>& looked_
     if (!is_open(wanted)) continue;
     EventStep step;
     const int64_t needed = expected_bytes(model, wanted);
-    // The last ones first: they were loaded last, and by number only.
+    // Drops the last ones first: they were loaded last, and only by number.
     for (size_t r = model.ranks.size(); r-- > 0 && used + needed > budget.bytes;) {
       if (!is_loaded(model, r) || contains(looked_at, r)) continue;
       used -= model.ranks[r].events->memory_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose events are in memory: those of the ranks that are looked at, and in runs that are not large
-// of others as long as there is room. A run of any size opens with what its digests tell, and stays
-// below its budget.
+// Decides whose events are in memory: those of the ranks being looked at and, unless the run is
+// large, of other ranks while there is room. A run of any size opens with its digests alone and
+// stays below its budget.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,30 @@ struct EventBudget {
   int64_t bytes = int64_t{4} << 30;  // of columns and indexes
 };
 
-// What is to be done next: first `drop`, then `load`.
+// The next action: first `drop`, then `load`.
 struct EventStep {
   std::vector<size_t> drop;  // rank indexes
   std::optional<size_t> load;
 };
 
-// In runs of more ranks only what is looked at is loaded: nobody looks at a thousand ranks, and
-// reading them takes longer than all else.
+// In runs with more ranks only those being looked at are loaded: nobody looks at a thousand ranks,
+// and reading them takes longer than everything else.
 inline constexpr size_t kMostLoadedUnasked = 64;
 
-// How much a rank's events will take, before they are loaded: what its trace takes, which is a
-// row's 25 to 40 bytes.
+// Estimate of a rank's memory before its events are loaded: the size of its trace, which is 25 to
+// 40 bytes a row.
 [[nodiscard]] int64_t expected_bytes(const Model& model, size_t rank_index);
 
-// `looked_at`: rank indexes whose events are to be seen, the most important first; others are
-// loaded by their number while there is room, and given up for them. `failed` are not tried again.
-// O(ranks).
+// `looked_at`: rank indexes whose events should be visible, most important first. Others are loaded
+// by number while there is room, and dropped for these. `failed` are not retried. O(ranks).
 [[nodiscard]] EventStep next_event_step(const Model& model, const std::vector<size_t>& looked_at,
                                         const std::set<size_t>& failed, EventBudget budget);
 
-// Of those that are looked at: how many are not loaded. 0 where nothing is missing.
+// How many of the ranks being looked at are not loaded.
 [[nodiscard]] int64_t missing_events(const Model& model, const std::vector<size_t>& looked_at);
 
 // " · without 3 whose events are not loaded", of these ranks or of all: for every figure that is
-// made from events. "" where nothing is missing.
+// made from events. "" if none is missing.
 [[nodiscard]] std::string without_events(const Model& model, const std::vector<int>& ranks = {});
 
 }  // namespace dprof::view

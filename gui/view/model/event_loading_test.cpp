@@ -22,7 +22,7 @@ using ::testing::Not;
 
 constexpr int64_t kTraceBytes = 1000;
 
-// Eight ranks with traces of equal size, of which nothing is loaded.
+// Eight ranks with traces of equal size, none loaded.
 class EventLoadingTest : public ::testing::Test {
  protected:
   EventLoadingTest() {
@@ -40,7 +40,7 @@ class EventLoadingTest : public ::testing::Test {
     model_.ranks[rank].events = std::make_shared<const RankEvents>(std::move(events));
   }
 
-  // Does as it is told until nothing is left; in which order ranks were loaded.
+  // Executes all steps; returns the order in which ranks were loaded.
   std::vector<size_t> load_all(const std::vector<size_t>& looked_at, int64_t budget,
                                const std::set<size_t>& failed = {}) {
     std::vector<size_t> order;

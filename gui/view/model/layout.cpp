@@ -78,7 +78,7 @@ class Builder {
   }
 
  private:
-  // Each track once, by the first pattern that it matches; whether its rank is folded or hidden.
+  // Each track once, by the first pattern that matches; even if its rank is folded or hidden.
   void add_pinned() {
     std::set<std::string> seen;
     for (const std::string& pattern : arrangement_.pinned) {
@@ -147,7 +147,7 @@ class Builder {
     if (is_hidden(row.track)) return;
     const bool folded = row.folded;
     push(std::move(row));
-    // Results were asked for: they are there also where the rank is folded.
+    // Results were asked for explicitly: shown even if the rank is folded.
     for (Row& result : result_rows(index)) {
       if (!is_hidden(result.track)) push(std::move(result));
     }
@@ -181,7 +181,7 @@ class Builder {
     return row;
   }
 
-  // Tracks that were made from results of the dock SQL.
+  // Tracks made from results of the dock SQL.
   [[nodiscard]] std::vector<Row> result_rows(size_t rank_index) const {
     const RankModel& rank = model_.ranks[rank_index];
     std::vector<Row> rows;
@@ -190,7 +190,7 @@ class Builder {
     return rows;
   }
 
-  // Of a rank that is unfolded.
+  // For an unfolded rank.
   [[nodiscard]] std::vector<Row> rows_within(size_t rank_index) const {
     const RankModel& rank = model_.ranks[rank_index];
     std::vector<Row> rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows there are and where: what is pinned, then host, rank, thread. The track list and the
-// canvas share it, so they line up.
+// The timeline's rows and their positions: first the pinned ones, then host, rank, thread. The
+// track list and the canvas share it, so they line up.
 #pragma once
 
 #include <set>
@@ -25,19 +25,19 @@ struct Row {
   std::string track;  // selector: "rank:5/thread:main"
   std::string label;
   std::string note;
-  bool problem = false;  // the note tells of a culprit
+  bool problem = false;  // the note names a culprit
   bool pinned = false;   // a copy, above all others
-  bool fixed = false;    // stays where it is while others scroll
+  bool fixed = false;    // does not scroll with the others
 };
 
-// How the user arranged the tracks. Tracks are named by their selectors, so that an arrangement
-// fits the next run as well.
+// The user's arrangement of the tracks. Tracks are named by their selectors, so an arrangement also
+// fits the next run.
 struct Arrangement {
   std::set<std::string> folded_hosts;
   std::set<int> unfolded_ranks;
   std::string filter;               // shows the ranks whose host, number or threads match
   std::vector<std::string> pinned;  // patterns (names.h) of tracks, on top in this order
-  std::set<std::string> hidden;     // tracks that are not shown, other than pinned
+  std::set<std::string> hidden;     // tracks not shown, except if pinned
   std::vector<int> order;           // these ranks come first within their hosts
   friend bool operator==(const Arrangement&, const Arrangement&) = default;
 };
@@ -45,14 +45,14 @@ struct Arrangement {
 struct Layout {
   std::vector<Row> rows;
   int height = 0;
-  int fixed_height = 0;  // of the rows that stay in view: the first ones
+  int fixed_height = 0;  // of the rows that stay in view, the first ones
 
-  // Keeps the pinned rows in view, as many whole ones as `most` pixels hold; the heading says so
-  // where that is not all of them.
+  // Keeps the pinned rows in view, as many whole ones as fit into `most` pixels; the heading says
+  // so if some do not fit.
   void fix_pinned(int most);
   // Row at a height; nullptr below the last one. O(log rows).
   [[nodiscard]] const Row* at(int y) const;
-  // Not a pinned one.
+  // Never a pinned row.
   [[nodiscard]] const Row* of_rank(int rank_index) const;
 };
 
@@ -72,7 +72,7 @@ inline constexpr int kMemoryHeight = 34;
 // "rank:5/stream:7", "rank:5/device:1/stream:7", "rank:5/sql:long_kernels".
 [[nodiscard]] std::string track_of(int rank, const analyzer::ThreadLanes& thread);
 
-// Whether a pattern of tracks means this one: `rank:*` only ranks, `rank:*/stream:7` only streams.
+// Whether a track pattern matches this one: `rank:*` only ranks, `rank:*/stream:7` only streams.
 [[nodiscard]] bool track_matches(std::string_view pattern, std::string_view track);
 
 }  // namespace dprof::view

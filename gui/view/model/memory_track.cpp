@@ -16,7 +16,7 @@ using analyzer::LevelCurve;
 using analyzer::LevelPoint;
 using analyzer::MemoryCurve;
 
-// An area that is always there must not be louder than events.
+// An area that is always visible must not be louder than events.
 constexpr uint8_t kAreaTint = 140;
 constexpr uint8_t kMemoryBandTint = 195;
 constexpr int kEdge = 2;

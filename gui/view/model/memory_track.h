@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a rank held over time, as columns of pixels: on the page Memory and as a row of
-// the timeline.
+// A rank's memory over time, as columns of pixels: on the page Memory and as a row of the timeline.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@ struct MemoryTrack {
   explicit MemoryTrack(analyzer::MemoryCurve of);
 
   analyzer::MemoryCurve curve;
-  int64_t most = 0;      // that was held, or reserved
-  bool changes = false;  // else a row of it would say nothing
+  int64_t most = 0;      // ever held, or reserved
+  bool changes = false;  // otherwise a row would show nothing
 };
 
-// Not what an allocator said: a host may have both.
+// Measured from outside, not by an allocator: a host can have both.
 [[nodiscard]] inline bool is_resident(const analyzer::MemoryCurve& curve) {
   return curve.source == analyzer::MemorySource::kResident;
 }
@@ -33,18 +32,18 @@ struct MemoryTrack {
 [[nodiscard]] std::string word_of(const analyzer::MemoryCurve& curve);
 
 struct HeldMemory {
-  int64_t low = 0;  // least and most
+  int64_t low = 0;  // minimum and maximum
   int64_t high = 0;
-  std::optional<int64_t> reserved;  // the most
+  std::optional<int64_t> reserved;  // the maximum
 };
-// What was held in that time; nullopt = not known for any of it. O(log points + points in it).
+// What was held in that time; nullopt = unknown throughout. O(log points + points in it).
 [[nodiscard]] std::optional<HeldMemory> held_in(const analyzer::LevelCurve& levels, Interval span);
 
 // "12.1 GB to 12.3 GB allocated, 14.0 GB reserved".
 [[nodiscard]] std::string held_text(const analyzer::MemoryCurve& curve, const HeldMemory& held);
 
-// An area up to the least of each column of pixels, paler up to the most with an edge on top; what
-// was reserved as a thin line. `area` is as wide as the scale; `full` bytes are its height.
+// An area up to each pixel column's minimum, paler up to its maximum with an edge on top; reserved
+// memory as a thin line. `area` is as wide as the scale; its height means `full` bytes.
 void draw_held(const analyzer::LevelCurve& levels, const TimeScale& scale, Box area, int64_t full,
                DrawList& list);
 

@@ -64,7 +64,7 @@ TEST(MemoryTrack, PixelsStandForBytes) {
   const TimeScale scale({TraceNs{0}, TraceNs{test::kSteps * test::kStepNs}}, 300);
   DrawList list;
   draw_held(curve_of(0, 3 * kGb).levels, scale, {50, 10, 300, 40}, 4 * kGb, list);
-  // A step: 10 columns of up to 3 GB of 4, then 90 of 1 GB; and what was reserved.
+  // A step: 10 columns of up to 3 GB of 4, then 90 of 1 GB; and the reserved memory.
   const std::string text = to_text(list);
   EXPECT_THAT(text, HasSubstr("rect 50 40 10 10 category:allocator"));
   EXPECT_THAT(text, HasSubstr("rect 50 20 10 20 category:allocator"));

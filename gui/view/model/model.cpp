@@ -101,7 +101,7 @@ void add_notes(Model& model) {
   }
 }
 
-// Of steady steps, since in the first ones ranks wait for whoever starts last.
+// Of steady steps: in the first ones, ranks wait for the rank that starts last.
 void add_waited_for(Model& model) {
   const std::optional<Interval> steady = model.steady();
   if (!steady) return;
@@ -131,7 +131,7 @@ void widen(Interval& span, Interval by) {
   span = span.empty() ? by : Interval{std::min(span.begin, by.begin), std::max(span.end, by.end)};
 }
 
-// Of what is known: of ranks whose events are not loaded, of their pieces.
+// From known events; for ranks whose events are not loaded, from their pieces.
 void settle_span(Model& model) {
   model.span = {};
   for (const RankModel& rank : model.ranks) {
@@ -142,7 +142,7 @@ void settle_span(Model& model) {
     }
     for (const analyzer::StepWindow& step : rank.steps) widen(model.span, step.window);
   }
-  if (model.report.ending) {  // a process that failed may have ended long after its last event
+  if (model.report.ending) {  // a failed process can have ended long after its last event
     for (const analyzer::EndedRank& rank : model.report.ending->ranks) {
       if (rank.time_ns && analyzer::has_failed(rank))
         model.span.end = std::max(model.span.end, TraceNs{*rank.time_ns});
@@ -167,7 +167,7 @@ const analyzer::TraceFile* trace_of(const analyzer::Run& run, int rank) {
   return trace == run.traces.end() || trace->rank != rank ? nullptr : &*trace;
 }
 
-// The analyser's stages in words; others say themselves what is done.
+// The analyser's stages in words; other stages already describe themselves.
 std::string_view words_of(std::string_view stage) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kStages = {{
       {"reading", english("reading the traces")},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GUI shows: one run's analysis and events, arranged for drawing. The figures are the
+// The GUI's data: one run's analysis and events, arranged for drawing. The figures are the
 // analyser's; only indexes for drawing are made here.
 //
-// Threading  immutable once built, but for the events of its ranks and the results that are
-//            shown beside them, which only the user interface's thread looks at and replaces;
-//            shared between threads as std::shared_ptr<const Model>.
+// Threading  immutable once built, except for its ranks' events and the results shown beside
+//            them, which only the user interface's thread reads and replaces; shared between
+//            threads as std::shared_ptr<const Model>.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ namespace dprof::view {
 struct SummaryLane {
   std::vector<int64_t> start_ns;
   std::vector<int64_t> duration_ns;
-  std::vector<uint8_t> category;    // what it is coloured as: an overlapped piece as its phase
-  std::vector<uint8_t> overlapped;  // 1 = communication runs underneath
+  std::vector<uint8_t> category;    // as coloured: an overlapped piece as its phase
+  std::vector<uint8_t> overlapped;  // 1 = overlaps communication
   LodIndex lod;
 
   [[nodiscard]] Slices slices() const { return {start_ns, duration_ns, category}; }
@@ -46,7 +46,7 @@ struct MemberPlace {
   uint32_t member = 0;
 };
 
-// A rank's events as columns, and what finds them quickly. Immutable.
+// A rank's events as columns, with indexes to find them fast. Immutable.
 struct RankEvents {
   RankEvents() = default;  // not loaded
   explicit RankEvents(analyzer::RankLanes loaded);
@@ -69,9 +69,9 @@ struct RankModel {
   int rank = 0;
   std::string host;
   analyzer::ClockMap clock;  // from its trace's times to the run's axis
-  // Never null. They come and go while the run is looked at (event_loading.h).
+  // Never null. Loaded and dropped while the run is looked at (event_loading.h).
   mutable SharedEvents events = std::make_shared<const RankEvents>();
-  mutable std::vector<SharedResultLanes> results;  // of queries, that are shown as tracks
+  mutable std::vector<SharedResultLanes> results;  // of queries shown as tracks
   std::vector<analyzer::StepWindow> steps;
   std::vector<analyzer::Piece> pieces;
   SummaryLane summary;
@@ -79,8 +79,8 @@ struct RankModel {
   std::unordered_map<int64_t, uint32_t> message_of_row;  // into Model::messages
   std::optional<DurationNs> wait_per_step;               // exposed wait, over steady steps
   std::optional<DurationNs> own_delay;                   // of a named straggler
-  // What others waited for it as the last of a collective: the longest wait of each, per steady
-  // step.
+  // How long others waited for this rank as the last of a collective: the longest wait of each, per
+  // steady step.
   DurationNs waited_for{0};
   std::vector<analyzer::OwnDelay> own_delays;
   std::vector<MemoryTrack> memory;
@@ -104,13 +104,13 @@ struct Model {
   Interval span;                                       // first to last event of all ranks
   // Windows of the steps over all ranks: earliest begin to latest end.
   std::vector<analyzer::StepWindow> steps;
-  // Share of compute of all ranks, in equal parts of `span`.
+  // Share of compute over all ranks, in equal parts of `span`.
   std::vector<float> utilisation;
-  // What questions are put to, and what decides the steps; nullptr = nothing could be replayed.
+  // Answers questions and determines the critical path; nullptr = no replay possible.
   std::shared_ptr<const analyzer::WhatIfModel> what_if;
   std::shared_ptr<const RunPath> path;
 
-  // Of the events that are loaded.
+  // Of the loaded events.
   [[nodiscard]] int64_t slices() const;
   [[nodiscard]] int64_t memory_bytes() const;
   [[nodiscard]] const RankModel* rank(int number) const;
@@ -120,17 +120,17 @@ struct Model {
   [[nodiscard]] std::optional<Interval> steady() const;
   [[nodiscard]] const std::vector<analyzer::Finding>& findings() const;
   [[nodiscard]] int64_t lost() const;
-  // The widest of the hosts' bounds; nullopt = not known for each.
+  // The widest of the hosts' bounds; nullopt = not known for every host.
   [[nodiscard]] std::optional<DurationNs> clock_bound() const;
-  // What a difference of moments of two ranks can be wrong by; nullopt = unknown.
+  // The error bound of a time difference between two ranks; nullopt = unknown.
   [[nodiscard]] std::optional<DurationNs> clock_bound(int rank, TraceNs at, int other,
                                                       TraceNs other_at) const;
 };
 
-// Of the run that is open; nullptr = none. Objects of a session keep a reference to its own.
+// The open run; nullptr = none. Objects of a session keep a reference to the session's.
 using SharedModel = std::shared_ptr<const Model>;
 
-// Puts what can be asked of the run into the model, and the critical path. O(tasks + edges).
+// Adds the replay for questions, and the critical path, to the model. O(tasks + edges).
 void ask_of(Model& model, std::shared_ptr<const analyzer::WhatIfModel> asked);
 
 [[nodiscard]] Slices slices_of(const analyzer::Lane& lane);
@@ -150,13 +150,14 @@ Result<std::shared_ptr<const Model>> load_model(
 // "run-7: 1,024 ranks on 128 hosts, 468 MB".
 [[nodiscard]] std::string about(const analyzer::Run& run);
 
-// What is loaded of each rank, to be looked at on another thread.
+// The loaded events of each rank, for use on another thread.
 [[nodiscard]] RunEvents events_of(const Model& model);
 
-// Of one rank. O(events). Called on a worker thread: looks at nothing of the model that changes.
+// Events of one rank. O(events). Called on a worker thread: reads nothing of the model that
+// changes.
 Result<SharedEvents> load_events(const Model& model, size_t rank_index);
 
-// The most over all ranks of what is like it: all are drawn on this scale.
+// The maximum over all ranks for this kind of memory: all are drawn on this scale.
 [[nodiscard]] int64_t memory_scale(const Model& model, const analyzer::MemoryCurve& like);
 
 }  // namespace dprof::view

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From traces on disk to what is shown: the figures are those of the report.
+// From traces on disk to what is shown: the figures match the report.
 #include "gui/view/model/model.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST_F(ModelTest, TheTableOfTheSteadyStepsIsTheReportsBreakdown) {
   for (size_t rank = 0; rank < sums.size(); ++rank) {
     const analyzer::RankBreakdown& want = model->report.breakdown->per_rank[rank];
     for (size_t c = 0; c < analyzer::kCategories; ++c) {
-      // Lines that are nowhere 50 us long are not in a step's table.
+      // Items below 50 us in every column are omitted from a step's table.
       const int64_t hidden = 50 * kNsPerUs * model->report.run.steps->count;
       EXPECT_NEAR(static_cast<double>(sums[rank][c]), static_cast<double>(want.category_ns[c]),
                   sums[rank][c] == want.category_ns[c] ? 0.0 : static_cast<double>(hidden))

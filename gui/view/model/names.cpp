@@ -6,7 +6,7 @@
 namespace dprof::view {
 
 bool name_matches(std::string_view pattern, std::string_view name) {
-  // Where to go on if what follows the last star does not fit: one letter further.
+  // Where to continue if the rest after the last star does not match: one letter further.
   size_t star = std::string_view::npos;
   size_t after_star = 0;
   size_t p = 0;

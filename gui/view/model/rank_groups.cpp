@@ -37,7 +37,7 @@ constexpr std::array<RoleInfo, 8> kRoles = {{
 }};
 const RoleInfo& info_of(RankRole role) { return kRoles[static_cast<size_t>(role)]; }
 
-// By the words of its communicators' names: "tensor_3", "mesh_tp", "DATA_PARALLEL_GROUP".
+// From the words in its communicators' names: "tensor_3", "mesh_tp", "DATA_PARALLEL_GROUP".
 RankRole role_of(std::string_view name) {
   static const std::map<std::string_view, RankRole> kWords = {
       {"pipeline", RankRole::kPipeline}, {"pipe", RankRole::kPipeline},
@@ -65,7 +65,7 @@ RankRole role_of(std::string_view name) {
 
 using Members = std::vector<size_t>;  // positions of ranks, ascending
 
-// Lines that cover all ranks, each once.
+// Lines that cover each rank exactly once.
 struct Partition {
   RankRole role{};
   std::vector<Members> lines;
@@ -83,7 +83,7 @@ class GridFinder {
       std::erase_if(found, [&](const Partition& one) { return one.lines == pipelines->lines; });
       found.push_back(*std::move(pipelines));
     }
-    // Where two contain each other the better known one counts, then the smaller one.
+    // If two contain each other, the better known role wins, then the smaller one.
     std::ranges::stable_sort(found, {}, [](const Partition& one) {
       return std::pair(one.role, one.lines.front().size());
     });
@@ -119,8 +119,8 @@ class GridFinder {
     return found;
   }
 
-  // Groups of one size that have no rank in common belong together. They come in the order of their
-  // first ranks, so that each finds those beside it.
+  // Groups of one size without common ranks belong together. They come in the order of their first
+  // ranks, so that each finds its neighbours.
   [[nodiscard]] std::vector<Partition> partitions_of(
       const std::map<Members, std::string>& communicators) const {
     struct Open {
@@ -154,8 +154,8 @@ class GridFinder {
     return whole;
   }
 
-  // Activations go one way and gradients the other: each rank has a neighbour or two, or stages
-  // that are interleaved form a ring.
+  // Activations go one way and gradients the other: each rank has one or two neighbours, or
+  // interleaved stages form a ring.
   [[nodiscard]] std::optional<Partition> pipelines_of(
       std::span<const analyzer::MatchedMessage> messages) const {
     std::set<std::pair<size_t, size_t>> edges;
@@ -192,7 +192,7 @@ class GridFinder {
     return pipelines;
   }
 
-  // Along a line of one the place in the other is the same, and the other way round.
+  // Along a line of one axis the position in the other is constant, and vice versa.
   [[nodiscard]] bool cross(const GridAxis& one, const GridAxis& other) const {
     const auto constant = [this](const GridAxis& along, const GridAxis& of) {
       std::vector<size_t> place(count() / along.size, kNowhere);
@@ -228,7 +228,7 @@ class GridFinder {
     axes_.push_back(std::move(axis));
   }
 
-  // Of its communicators where these tell the lines apart, else numbers.
+  // From its communicators' names if these are distinct, else numbers.
   [[nodiscard]] static std::vector<std::string> names_of(const Partition& partition) {
     constexpr size_t kLongest = 24;
     const auto is_word = [](const std::string& name) {
@@ -244,11 +244,10 @@ class GridFinder {
     return names;
   }
 
-  // Ranks that no line connects are apart in a direction of their own. False: the lines do not
-  // make a grid.
+  // Ranks not connected by any line get an axis of their own. False: the lines do not form a grid.
   bool add_rest() {
-    std::map<Members, size_t> places;  // in the directions that are known
-    std::map<size_t, size_t> blocks;   // by the first rank of those that lines connect
+    std::map<Members, size_t> places;  // on the known axes
+    std::map<size_t, size_t> blocks;   // by the first of the ranks connected by lines
     const Members first = first_connected();
     GridAxis rest{.role = RankRole::kGroup,
                   .size = count() / product(),
@@ -269,7 +268,7 @@ class GridFinder {
     return true;
   }
 
-  // By rank the first one that lines lead to.
+  // By rank, the first rank connected to it by lines.
   [[nodiscard]] Members first_connected() const {
     Members first(count());
     std::iota(first.begin(), first.end(), size_t{0});
@@ -291,7 +290,7 @@ class GridFinder {
     return first;
   }
 
-  // How far the second rank of a line is from the first.
+  // The distance between the first two ranks of a line.
   [[nodiscard]] size_t stride(const GridAxis& axis) const {
     size_t begin = 0;
     for (size_t r = 0; r < count(); ++r) {
@@ -306,7 +305,7 @@ class GridFinder {
   std::vector<GridAxis> axes_;
 };
 
-// Of names: which of them each has, in the order of their first ones.
+// Groups by name, in the order of their first ranks.
 RankDivision division_by(std::string title, std::span<const std::string> name_of) {
   RankDivision division{.title = std::move(title)};
   std::map<std::string_view, size_t> known;
@@ -318,7 +317,7 @@ RankDivision division_by(std::string title, std::span<const std::string> name_of
   return division;
 }
 
-// Stages by their place in the pipelines, others by who communicates.
+// Stages by their position in the pipelines, other groups by communicator.
 RankDivision division_by(const GridAxis& axis) {
   std::string title(translated(info_of(axis.role).division));
   if (axis.role != RankRole::kPipeline) return {std::move(title), axis.names, axis.line};
@@ -328,7 +327,7 @@ RankDivision division_by(const GridAxis& axis) {
   return stages;
 }
 
-// Hosts of the same number of ranks, in the order of their first ones.
+// Hosts with the same number of ranks, in the order of their first ranks.
 std::vector<GridAxis> grid_of_hosts(const RankDivision& hosts) {
   const size_t count = hosts.group.size();
   const size_t size = count / hosts.names.size();

@@ -30,7 +30,7 @@ class RankGroupsTest : public ::testing::Test {
   void message(int from, int to) {
     messages_.push_back({.communicator = "pipe", .from = from, .to = to});
   }
-  // Ranks that differ by the stride, `size` of them, for all ranks.
+  // Groups of `size` ranks that differ by the stride, covering all ranks.
   void lines(const std::string& name, int size, int stride) {
     int number = 0;
     for (int first = 0; first < static_cast<int>(ranks_.size()); ++first) {
@@ -86,7 +86,7 @@ TEST_F(RankGroupsTest, TensorTimesDataTimesPipelineIsAGrid) {
   EXPECT_EQ(found.divisions[3].group[13], 1U);
 }
 
-// Equal sizes are told apart by their members, and what contains another one is not a direction.
+// Equal sizes are distinguished by their members; a group that contains another is not an axis.
 TEST_F(RankGroupsTest, NamesNeedNotSayAnything) {
   set_ranks(64, 8);
   lines("0x55aa", 4, 1);
@@ -101,7 +101,7 @@ TEST_F(RankGroupsTest, NamesNeedNotSayAnything) {
   EXPECT_EQ(found.axes[0].names[1], "group 1") << "an address is no name";
 }
 
-// With context parallelism data groups come twice: alone and joined with it.
+// With context parallelism, data groups occur twice: alone and joined with it.
 TEST_F(RankGroupsTest, OfGroupsThatContainEachOtherTheSmallerCounts) {
   set_ranks(16, 8);
   lines("tp_", 2, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timeline shows in one row of lanes: a thread, a stream, or a query's result.
+// The content of one timeline row of lanes: a thread, a stream, or a query's result.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace dprof::view {
 
-// The table of slices that stand for lines of a result.
+// The table name of slices that are lines of a result.
 inline constexpr std::string_view kResultTable = "sql";
 
 // One rank's lines of a result, as lanes: a slice's row is its line. Immutable.
@@ -22,11 +22,11 @@ struct ResultLanes {
   std::vector<std::string> names;
   std::vector<LodIndex> lods;  // by depth
   std::shared_ptr<const analyzer::SqlResult> result;
-  std::string note;  // what is to be known of it: "first 10,000 rows"
+  std::string note;  // a remark: "first 10,000 rows"
 };
 using SharedResultLanes = std::shared_ptr<const ResultLanes>;
 
-// One row's lanes, whatever they are. Not owned.
+// One row's lanes, of any kind. Not owned.
 struct RowLanes {
   const analyzer::ThreadLanes& thread;
   const std::vector<std::string>& names;

@@ -19,7 +19,7 @@ namespace {
 using analyzer::SqlResult;
 using analyzer::SqlValue;
 
-// Whatever a statement computes, sums and differences of it stay in range.
+// Sums and differences of any values that a statement computes stay in range.
 constexpr int64_t kMostNs = int64_t{1} << 61;
 
 std::optional<size_t> column_named(const SqlResult& result,
@@ -57,7 +57,7 @@ struct TimedLine {
   size_t line = 0;
 };
 
-// Lines that begin first stand first, and of those that begin together the longest.
+// Lines are ordered by begin, and for equal begins the longest first.
 ResultLanes lanes_of(std::vector<TimedLine> lines, const SqlResult& result,
                      const TimeColumns& columns) {
   ResultLanes out;
@@ -91,7 +91,7 @@ ResultLanes lanes_of(std::vector<TimedLine> lines, const SqlResult& result,
   return out;
 }
 
-// What a track does not show of its result.
+// What a track omits from its result.
 std::string note_of(const SqlResult& result, size_t without_time) {
   std::string note;
   if (result.more)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A query's result on the timeline: which rows of the trace its lines name, when they were, and
-// lanes made of them. Times in a result are on the clock of each rank's host; here they come to the
+// A query's result on the timeline: the trace rows that its lines name, their times, and lanes made
+// from them. Times in a result are on the clock of each rank's host; here they are converted to the
 // run's axis.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace dprof::view {
 
-// A row of a trace that a line names.
+// A trace row named by a line.
 struct NamedRow {
   int rank = 0;
   std::string table;
@@ -22,33 +22,33 @@ struct NamedRow {
 };
 [[nodiscard]] std::string selector_of(const NamedRow& row);
 
-// By one of its cells, or by the first that does.
+// Named by this cell, or by the first cell that names one.
 [[nodiscard]] std::optional<NamedRow> named_row(const analyzer::SqlResult& result, size_t line,
                                                 size_t column);
 [[nodiscard]] std::optional<NamedRow> named_row(const analyzer::SqlResult& result, size_t line);
 
-// Which columns say when a line was, and how it is called.
+// The columns that contain a line's time and name.
 struct TimeColumns {
   size_t start = 0;                // start_ns, time_ns or ts
   std::optional<size_t> duration;  // duration_ns or dur
-  std::optional<size_t> end;       // end_ns, where there is no duration
+  std::optional<size_t> end;       // end_ns, if there is no duration
   std::optional<size_t> name;      // name or label
 };
 [[nodiscard]] std::optional<TimeColumns> time_columns(const analyzer::SqlResult& result);
 
-// On the run's axis; an instant is a nanosecond long, what has no end yet reaches to the run's.
-// nullopt = the line has no time, or its rank is not in the model.
+// On the run's axis. An instant is a nanosecond long; an open end extends to the run's end. nullopt
+// = the line has no time, or its rank is not in the model.
 [[nodiscard]] std::optional<Interval> span_of_line(const Model& model,
                                                    const analyzer::SqlResult& result,
                                                    const TimeColumns& columns, size_t line);
 
-// The result's lanes, by Model::ranks; nullptr for a rank without lines. What overlaps gets lanes
-// of its own. Needs time columns. O(lines * (log lines + lanes)).
+// The result's lanes, by Model::ranks; nullptr for a rank without lines. Overlapping lines get
+// separate lanes. Needs time columns. O(lines * (log lines + lanes)).
 [[nodiscard]] std::vector<SharedResultLanes> lanes_of_result(
     const Model& model, const std::shared_ptr<const analyzer::SqlResult>& result,
     const std::string& title);
 
-// The line that a slice of such lanes stands for.
+// The line shown by a slice of such lanes.
 struct ResultLine {
   const ResultLanes* lanes = nullptr;
   const analyzer::SqlResult* result = nullptr;
@@ -58,7 +58,7 @@ struct ResultLine {
 [[nodiscard]] std::string title_of_line(const ResultLine& line);
 [[nodiscard]] Fields fields_of_line(const ResultLine& line);
 
-// "row:5/host_range/81234"; of a result's line the row that it names, else its time.
+// "row:5/host_range/81234"; for a result's line the row that it names, else its time.
 [[nodiscard]] std::string selector_of(const Model& model, const SlicePlace& place);
 
 }  // namespace dprof::view

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
 
-// Three lines of rank 0, two of which overlap, and one of rank 2 that names an event.
+// Three lines of rank 0, two of them overlapping, and one of rank 2 that names an event.
 SqlResult some_result() {
   const auto line = [](int64_t rank, SqlValue id, SqlValue start, SqlValue length,
                        const char* name) {
@@ -269,7 +269,7 @@ TEST_F(ResultTrackTest, ALineShowsTheRowThatItNamesElseItsTime) {
   EXPECT_TRUE(session.selecting.selection().range) << "no such row: its time";
 }
 
-// A result is no thread: what was lost of one with the same number is not missing in it.
+// A result is not a thread: losses of a thread with the same number do not affect it.
 TEST_F(ResultTrackTest, LossesOfThreadsAreNotMarkedOnIt) {
   Model model = test::small_model();
   analyzer::RankLanes lanes = model.ranks[0].lanes();

@@ -18,7 +18,7 @@ namespace {
 
 using analyzer::PathPiece;
 
-// Slack as a share of its step, from which on the grades begin.
+// Slack as a share of its step, at which the grades begin.
 constexpr double kSlackGrades[] = {0.005, 0.05, 0.2};
 
 uint8_t grade_of(int64_t slack_ns, int64_t step_ns) {
@@ -92,7 +92,7 @@ class RunPathBuilder {
                : say("a transfer");
   }
 
-  // The kind that most of a piece of work is.
+  // The predominant kind of a piece of work.
   [[nodiscard]] const analyzer::WorkKind* kind_of(const analyzer::Work& work) const {
     const analyzer::WorkPart* longest = nullptr;
     for (uint32_t p = 0; p < work.parts; ++p) {
@@ -124,7 +124,7 @@ class RunPathBuilder {
     item.ns[s] += std::llround(ns);
   }
 
-  // Work is divided as its kinds are, as in the report: in which order they came is not known.
+  // Work is divided by kind, as in the report: the order of the kinds is unknown.
   void add_items(const PathPiece& piece, int64_t length_ns, size_t s) {
     const auto length = static_cast<double>(length_ns);
     const int rank = run_.ranks[piece.entry];
@@ -161,7 +161,7 @@ class RunPathBuilder {
         {span, grade_of(finder_.slack()[task], path_.steps[step].length_ns)});
   }
 
-  // Neighbours of a grade are one.
+  // Merges neighbours of equal grade.
   void add_slack() {
     for (const analyzer::Work& work : run_.works) add_slack_of(work.entry, work.step, work.task);
     for (const analyzer::Move& move : run_.moves) add_slack_of(move.entry, move.step, move.task);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path of a run as the window shows it: which rank decided when, where the path went
-// on at another rank, and how much longer all else could have taken.
+// A run's critical path as shown in the window: which rank determined which time, where the path
+// continued on another rank, and the slack of everything else.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace dprof::view {
 
-// A stretch of the path on one rank.
+// A segment of the path on one rank.
 struct PathPart {
   Interval span;
   int rank_index = 0;  // into Model::ranks
-  uint32_t name = 0;   // into RunPath::names: what it is
+  uint32_t name = 0;   // into RunPath::names: the activity
 };
 
-// The path goes on at another rank.
+// A continuation of the path on another rank.
 struct PathJump {
   TraceNs at;
   int from = 0;  // rank index that was waited for
@@ -32,7 +32,7 @@ struct PathJump {
 };
 
 struct PathStep {
-  int64_t step = 0;  // as the program counts
+  int64_t step = 0;  // the program's number
   Interval span;
   int64_t length_ns = 0;  // replayed
   int last_rank = 0;      // index of the rank that ended it
@@ -40,20 +40,21 @@ struct PathStep {
   uint32_t jumps = 0;
 };
 
-// Work or a transfer of a rank, and how much longer it could take without making the step longer.
+// Work or a transfer of a rank, and its slack: how much longer it could take without lengthening
+// the step.
 struct SlackPart {
   Interval span;
-  uint8_t grade = 0;  // 0 = on the path, or as good as; kMostSlack = a fifth of the step and more
+  uint8_t grade = 0;  // 0 = (nearly) on the path; kMostSlack = a fifth of the step or more
 };
 inline constexpr uint8_t kMostSlack = 3;
 
-// Something on the path, and how long in each step.
+// An item on the path, and its time in each step.
 enum class PathItemKind : uint8_t { kCategory, kRank, kName };
 struct PathItem {
   PathItemKind kind{};
   std::string name;
   int rank = -1;            // kRank
-  std::vector<int64_t> ns;  // by step; of those in which it is not on the path 0
+  std::vector<int64_t> ns;  // by step; 0 where it is not on the path
 };
 
 struct RunPath {
@@ -66,7 +67,7 @@ struct RunPath {
   int64_t median_ns = 0;  // of the steps' lengths
 
   [[nodiscard]] std::optional<size_t> index_of_step(int64_t step) const;
-  // The part that holds the moment, if it is on that rank.
+  // The part that contains the moment, if it is on that rank.
   [[nodiscard]] const PathPart* part_at(int rank_index, TraceNs at) const;
   [[nodiscard]] const SlackPart* slack_at(int rank_index, TraceNs at) const;
   [[nodiscard]] std::span<const PathJump> jumps_of(const PathStep& step) const {
@@ -82,14 +83,14 @@ struct StepBegin {
 [[nodiscard]] RunPath run_path_of(const analyzer::WhatIfModel& model, std::span<const int> ranks,
                                   std::span<const StepBegin> begins);
 
-// What of the path of a step is longer or shorter than in the median step.
+// An item that takes longer or shorter on this step's path than in the median step.
 struct PathDifference {
   const PathItem* item = nullptr;
   int64_t ns = 0;
   int64_t usual_ns = 0;  // median over the steps
   [[nodiscard]] int64_t by() const { return ns - usual_ns; }
 };
-// The largest difference first; nothing that is there neither in this step nor usually.
+// The largest difference first; omits items that are neither in this step nor usual.
 [[nodiscard]] std::vector<PathDifference> differences(const RunPath& path, size_t step,
                                                       PathItemKind kind);
 

@@ -24,7 +24,7 @@ constexpr std::string_view kFileName = "dprofview.json";
 
 Json interval_json(Interval interval) { return {interval.begin.ns, interval.end.ns}; }
 
-// Nothing, where it is no pair of numbers in order.
+// Nothing unless it is an ordered pair of numbers.
 Interval interval_of(const Json& json) {
   if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() ||
       !json[1].is_number_integer())

@@ -32,7 +32,7 @@ std::optional<int64_t> read_number(std::string_view text) {
   return value;
 }
 
-// Cuts off what stands before the first `separator`.
+// Cuts off everything before the first `separator`.
 std::string_view take(std::string_view& text, std::string_view separator) {
   const size_t at = text.find(separator);
   const std::string_view head = text.substr(0, at);
@@ -94,7 +94,7 @@ Status apply_track(const Model& model, const Selector& selector, Selection& sele
   return fail(Code::kUsage, say("the run has no track {}", selector.table), hint);
 }
 
-// From the first one's begin to the last one's end.
+// From the begin of the first to the end of the last.
 Status apply_steps(const Model& model, const Selector& selector, Selection& selection) {
   std::optional<Interval> range;
   for (const analyzer::StepWindow& step : model.steps) {
@@ -182,7 +182,7 @@ Result<Selector> parse_selector(std::string_view text) {
     selector.row = *row;
   } else if (kind == "collective") {
     selector.kind = SelectorKind::kCollective;
-    // A communicator's name may contain slashes; function and sequence are the last two parts.
+    // A communicator's name can contain slashes; function and sequence are the last two parts.
     const size_t sequence = rest.rfind('/');
     if (sequence == std::string_view::npos || sequence == 0) return bad_selector(text);
     const size_t function = rest.rfind('/', sequence - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selectors: texts that name a thing in a run (`rank:5`, `rank:5/stream:7`, `step:42`,
 // `steps:40..60`, `finding:1`, `row:5/host_range/81234`, `range:41.2s..41.3s`,
-// `collective:0x9f3a/all_reduce/1187`, `name:ncclDevKernel_*`, `duration:1ms..2ms`), and what they
-// select.
+// `collective:0x9f3a/all_reduce/1187`, `name:ncclDevKernel_*`, `duration:1ms..2ms`), and the
+// selections they make.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,12 @@ namespace dprof::view {
 
 struct Selection {
   std::optional<size_t> finding;     // index into the findings (selectors count from 1)
-  std::optional<int64_t> step;       // its index, as in the trace
+  std::optional<int64_t> step;       // as numbered in the trace
   std::optional<Interval> range;     // chosen by hand
   std::optional<size_t> collective;  // index into Model::collectives
   std::optional<SlicePlace> slice;
   std::vector<int> ranks;                  // that the selection is about
-  std::string name;                        // pattern of events' names; "" = none chosen
+  std::string name;                        // pattern for event names; "" = none chosen
   std::optional<DurationRange> durations;  // of the events with that name
   std::string track;                       // of a thread or stream, as Row::track; "" = none chosen
 
@@ -55,10 +55,10 @@ struct Selector {
   DurationRange durations;
 };
 
-// Reads a selector's text; says what the grammar is when it cannot.
+// Parses a selector; on failure the error shows the grammar.
 Result<Selector> parse_selector(std::string_view text);
 
-// "1.5s", "20ms", "7us", "7ns"; nullopt: no such moment.
+// "1.5s", "20ms", "7us", "7ns"; nullopt: not a time.
 [[nodiscard]] std::optional<TraceNs> read_moment(std::string_view text);
 
 // Where the timeline shows a row; nullopt = nowhere. O(events of that table).
@@ -68,18 +68,18 @@ Result<Selector> parse_selector(std::string_view text);
 // Checks that the run has what the selector names, and adds it to the selection.
 Status apply(const Model& model, const Selector& selector, Selection& selection);
 
-// The selectors that make this selection.
+// The selectors that reproduce this selection.
 [[nodiscard]] std::vector<std::string> selectors_of(const Model& model, const Selection& selection);
 
-// The thread or stream that was chosen, else that of the chosen event, else the chosen ranks.
+// The chosen thread or stream, else that of the chosen event, else the chosen ranks.
 [[nodiscard]] std::vector<std::string> tracks_of(const Model& model, const Selection& selection);
-// The like of it on all ranks: "rank:*/stream:7"; "" = nothing is chosen.
+// The same track on all ranks: "rank:*/stream:7"; "" = nothing is chosen.
 [[nodiscard]] std::string track_pattern_of(const Model& model, const Selection& selection);
 // The ranks of the selected collective's communicator.
 [[nodiscard]] std::vector<std::string> tracks_of_communicator(const Model& model,
                                                               const Selection& selection);
 
-// How many events (slices of thread lanes) the selection's ranks have in `range`.
+// Number of events (slices of thread lanes) of the selection's ranks in `range`.
 [[nodiscard]] int64_t events_in(const Model& model, const std::vector<int>& ranks, Interval range);
 
 }  // namespace dprof::view

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event of a thread's lane, and what it is.
+// One event of a thread's lane, and its properties.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SlicePlace {
 [[nodiscard]] const analyzer::Lane& lane_of(const Model& model, const SlicePlace& place);
 [[nodiscard]] const std::string& name_of(const Model& model, const SlicePlace& place);
 [[nodiscard]] Interval span_of(const Model& model, const SlicePlace& place);
-// Of how long an event is, both ends included.
+// A range of event durations, both ends included.
 struct DurationRange {
   int64_t from_ns = 0;
   int64_t to_ns = 0;

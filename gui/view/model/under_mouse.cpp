@@ -11,7 +11,8 @@ struct Found {
   uint32_t count = 0;
 };
 
-// The longest slice that touches the pixel, or else one pixel beside it: narrow things can be hit.
+// The longest slice that touches the pixel, or a neighbouring pixel: makes narrow slices easy to
+// hit.
 std::optional<Found> find(const Slices& slices, const LodIndex& lod, const TimeScale& scale,
                           int x) {
   for (const int offset : {0, -1, 1}) {

@@ -13,8 +13,8 @@ namespace dprof::view {
 struct Hit {
   const Row* row = nullptr;  // into the layout
   TraceNs time;
-  std::optional<SlicePlace> slice;  // the longest, where several share the pixel
-  uint32_t folded = 0;              // how many share it; 0 = none but this one
+  std::optional<SlicePlace> slice;  // the longest, if several share the pixel
+  uint32_t folded = 0;              // how many share it; 0 = only this one
   std::optional<uint32_t> piece;    // of the rank's summary
   int memory = -1;                  // into RankModel::memory; -1 = none
 };
@@ -23,7 +23,7 @@ struct Hit {
 [[nodiscard]] Hit hit_test(const Model& model, const Layout& layout, const TimeScale& scale, int x,
                            int y);
 
-// Where a depth's bars are, relative to its row.
+// The position of a depth's bars, relative to the row.
 [[nodiscard]] inline int depth_top(int depth) { return kThreadPadding + depth * kDepthPitch; }
 
 }  // namespace dprof::view

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that can be asked what would be: three ranks meet once in each of 14 steps of about 30 ms.
-// Rank 1 works longer than the others, and in step 8 rank 2, which then is last.
+// A run that supports what-if questions: three ranks meet once in each of 14 steps of about 30 ms.
+// Rank 1 works longer than the others, except in step 8, where rank 2 is last.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ inline constexpr int64_t kJobMs = kNsPerMs;
 inline constexpr int64_t kJobSteps = 14;
 inline constexpr int64_t kLongStep = 8;
 
-// `accepted`: whether the replay is to be believed.
+// `accepted`: whether the replay is trustworthy.
 inline std::shared_ptr<const Model> path_model(bool accepted = true) {
   analyzer::Job job(3);
   job.group({0, 1, 2});

@@ -147,7 +147,8 @@ inline Model small_model() {
   return build_model(std::move(run), std::move(analysis), std::move(lanes));
 }
 
-// The same, and on rank 0's main thread more events than a frame has time for: "tick" every 1 µs.
+// The same, but with more events on rank 0's main thread than a frame has time for: "tick" every 1
+// µs.
 inline constexpr int64_t kManyEvents = 250'000;
 inline std::shared_ptr<const Model> model_with_many_events() {
   Model model = small_model();
