@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the analysis whose speed and memory have targets, one per process, so that each has
-// its own peak of memory. Prints one line of JSON. bench/analyzer.py runs it and judges.
+// The parts of the analysis with targets for speed and memory, one per process, so that each has
+// its own peak memory. Prints one line of JSON. bench/analyzer.py runs it and judges.
 //
 //   bench_analyzer make FILE --rows N           a trace of one rank: nested operators, launches,
 //                                               kernels, collectives, marked steps
@@ -31,7 +31,7 @@ class Stopwatch {
   double cpu_ = usage().cpu_s;
 };
 
-// `before`: memory that was in use before the work began.
+// `before`: memory in use before the work began.
 void print(int64_t events, const Stopwatch& watch, int64_t before, int64_t bytes) {
   fmt::print(
       "{{\"events\": {}, \"wall_s\": {:.4f}, \"cpu_s\": {:.4f}, \"peak_bytes\": {}, \"before_bytes\": "

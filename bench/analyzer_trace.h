@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large trace of one rank, as a GPU training leaves it.
+// A large trace of one rank, as in a GPU training.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace dprof::bench {
 
 // About `rows` rows in the event tables: operators three deep, each with a launch call and a
-// kernel, and in each step a forward, a backward, an optimizer and four collectives. Returns how
-// many rows it wrote. About 0.4 us per row.
+// kernel, and in each step a forward, a backward, an optimizer and four collectives. Returns the
+// number of rows written. About 0.4 us per row.
 Result<int64_t> write_large_trace(const std::filesystem::path& path, int64_t rows);
 
 }  // namespace dprof::bench

@@ -28,7 +28,7 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// A fixed amount of work, so that figures of different machines can be compared as ratios.
+// A fixed amount of work, so that figures from different machines can be compared as ratios.
 double calibration_ms() {
   const Clock::time_point begin = Clock::now();
   uint64_t state = 88172645463325252ULL;
@@ -44,7 +44,7 @@ class Frames {
  public:
   explicit Frames(widgets::MainWindow& window) : window_(window) {}
 
-  // One change of the view and the repaint of everything that it touches.
+  // One change of the view and the repaint of everything affected.
   void frame(const std::function<void(view::Session&)>& change) {
     const Clock::time_point begin = Clock::now();
     change(window_.session());
@@ -79,7 +79,7 @@ class Frames {
     times_.clear();
   }
 
-  // To the first event of each name, from the beginning: what Enter costs after `/`.
+  // Jumps to the first event of each name, from the beginning: the cost of Enter after `/`.
   void searches() {
     const view::Model& model = window_.session().model();
     for (const std::string& name : model.ranks.front().lanes().names) {
@@ -93,7 +93,7 @@ class Frames {
       times_.push_back(ms_since(begin));
   }
 
-  // Of Ranks × steps, repainted whole.
+  // Repaints Ranks × steps completely.
   void heatmaps() {
     for (int i = 0; i < 50; ++i) {
       const Clock::time_point begin = Clock::now();
@@ -103,7 +103,7 @@ class Frames {
     }
   }
 
-  // Only what lies above the static picture: what a moving mouse costs.
+  // Repaints only the overlay: the cost of moving the mouse.
   void overlays() {
     QImage target(window_.canvas().size(), QImage::Format_ARGB32_Premultiplied);
     for (int i = 0; i < 100; ++i) {
@@ -120,7 +120,7 @@ class Frames {
   std::vector<double> times_;
 };
 
-// A run of many ranks and steps, of which no events are loaded.
+// A run of many ranks and steps without loaded events.
 view::Model large_run() {
   constexpr int kRanks = 1000;
   constexpr int64_t kSteps = 1000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the window takes to open a run, and what memory that needs, each in a process of its
-// own: to the first picture, which the digests give, and to the events that are looked at.
+// How long the window takes to open a run, and how much memory, each in a separate process: until
+// the first picture, which needs only the digests, and until the visible events are loaded.
 //
 //   bench_gui_open make FOLDER --events N --ranks N    a run, its events over all ranks together
 //   bench_gui_open open FOLDER [--memory BYTES]        prints one line

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one call of a hook costs the thread that makes it, in nanoseconds or in instructions. Prints
-// one JSON object.
+// What one call of a hook costs the calling thread, in nanoseconds or in instructions. Prints one
+// JSON object.
 //
 //   hooks HOOK [--calls N] [--library LIBDPROF] [--count]
 //
@@ -11,11 +11,11 @@
 //          text_cache     TextCache::id_of, a hit with a name of 20 bytes
 //          nccl_event     start and stop of a collective, through NCCL's table; needs --library
 //
-// --library goes to NVTX through the real libdprof.so; else the same sources are linked in. With
-// --count nothing is timed and nobody reads the ring: the N calls are made once, in a function
-// `measured_HOOK`, for callgrind's --toggle-collect. Timed, calls are paced and made in batches
-// while another thread reads the ring as the recorder does; the figures are of a call within its
-// batch.
+// --library sends NVTX through the real libdprof.so; otherwise the same sources are linked in. With
+// --count nothing is timed and the ring is not read: the N calls are made once, in a function
+// `measured_HOOK`, for callgrind's --toggle-collect. When timed, calls are paced and made in
+// batches while another thread reads the ring as the recorder does; the figures are per call within
+// its batch.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -56,9 +56,9 @@ wire::RingWriter bare_ring;
 const inject::nccl::ProfilerV5* profiler;
 void* nccl_context;
 inject::nccl::EventV5 nccl_event;
-uint64_t sum;  // what a loop computes, so that it is not optimised away
+uint64_t sum;  // result of a loop, so that it is not optimised away
 
-// The recorder's socket. A hello waits there until somebody accepts it.
+// The recorder's socket. A hello waits there until it is accepted.
 class Listener {
  public:
   Listener() {
@@ -153,7 +153,7 @@ class Reader {
   }
 }
 
-// What only a first call does: take a ring, learn the name.
+// Work of the first call only: take a ring, learn the name.
 void warm_up(std::string_view hook) {
   if (hook == "nvtx_range") {
     unit.push(kName);
@@ -167,7 +167,7 @@ void warm_up(std::string_view hook) {
 
 }  // namespace
 
-// The loops that are measured. Named for callgrind's --toggle-collect.
+// The measured loops. Named for callgrind's --toggle-collect.
 extern "C" {
 [[gnu::noinline]] void measured_ring_push(uint64_t calls) {
   for (uint64_t i = 0; i < calls; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The importer's JSON scanner against simdjson's on-demand parser and RapidJSON's Reader, on the
-// same events in memory. By turns; a ratio is the median over the rounds, with the 95 % interval of
-// that median. Fails where readers that read to the end do not see the same.
+// Compares the importer's JSON scanner with simdjson's on-demand parser and RapidJSON's Reader, on
+// the same events in memory, in turns. A ratio is the median over the rounds, with its 95 %
+// interval. Fails if readers that read to the end do not see the same.
 //
 //   simdjson              all events at once; to give it a large file in pieces is not counted
 //   simdjson, each event  the scanner finds an event's end, simdjson reads it: what is no JSON for
@@ -36,12 +36,12 @@ using dprof::analyzer::kineto::Scan;
 using dprof::analyzer::kineto::Value;
 namespace ondemand = simdjson::ondemand;
 
-// Each reader looks at every member of every event and of its `args`, by key and by value.
+// Each reader visits every member of every event and of its `args`, by key and by value.
 struct Seen {
   int64_t events = 0;
   int64_t refused = 0;  // of these
   int64_t members = 0;
-  int64_t bytes = 0;  // of keys and values; RapidJSON's strings are without their escapes
+  int64_t bytes = 0;  // of keys and values; RapidJSON's strings are unescaped
 
   void add(std::string_view key, std::string_view value) { add(key.size() + value.size()); }
   void add(size_t size) {
@@ -100,7 +100,7 @@ Scan see_object(Cursor& cursor, bool in_args, Seen& seen) {
   }
 }
 
-// Calls `read` with each event's position; false = no further ones.
+// Calls `read` with each event's position; false = no more events.
 template <typename Read>
 Seen for_each_event(std::string_view text, Read&& read) {
   Seen seen;
@@ -152,7 +152,7 @@ void see_theirs(ondemand::object object, bool in_args, Seen& seen) {
   }
 }
 
-// SIMDJSON_PADDING bytes behind the text are ours, in all of these.
+// In all of these, SIMDJSON_PADDING bytes after the text are allocated.
 Seen scan_simdjson(std::string_view text) {
   static ondemand::parser parser;
   Seen seen;
@@ -186,8 +186,8 @@ Seen scan_simdjson_each(std::string_view text) {
   });
 }
 
-// What RapidJSON calls. What is nested deeper than the members of an event and of its `args` counts
-// as one value.
+// RapidJSON's callbacks. Anything nested deeper than the members of an event and of its `args`
+// counts as one value.
 // NOLINTBEGIN(readability-identifier-naming): the names by which RapidJSON calls them
 template <typename Stream>
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler<Stream>> {

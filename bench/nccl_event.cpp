@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one event of NCCL costs the thread that makes it: start and stop through the table of the
-// real libdprof.so, as NCCL calls it, while a recorder in this process reads the rings. Prints one
-// JSON object; all times in nanoseconds.
+// What one NCCL event costs the thread that makes it: start and stop through the table of the real
+// libdprof.so, as NCCL calls it, while a recorder in this process reads the rings. Prints one JSON
+// object; all times in nanoseconds.
 //
 //   nccl_event LIBDPROF [--events N] [--rate PER_SECOND] [--poll-ms MS]
 //
-// Each event, its start and its stop together, is timed by two readings of the TSC; "clock_ns" is
-// what those two cost, and the figures hold that much more than the event. Events are paced, as
-// training paces them.
+// Each event (start and stop together) is timed by two readings of the TSC; "clock_ns" is the cost
+// of those two, which the figures include. Events are paced as in training.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -47,7 +46,7 @@ Percentiles percentiles(std::vector<uint32_t> times, double ticks_per_ns) {
   return {percentile(times, 0.5, ticks_per_ns), percentile(times, 0.99, ticks_per_ns)};
 }
 
-// Reads the rings until told to stop; counts what came.
+// Reads the rings until told to stop; counts the records.
 class Reader {
  public:
   Reader(const inject::SeenSession& session, uint64_t poll_ms)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time that has passed, and what this process has used.
+// Elapsed time, and what this process has used.
 #pragma once
 
 #include <sys/resource.h>

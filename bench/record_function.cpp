@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one small operator of LibTorch costs, or one allocation with its free, as the program that
-// dprof records sees it. Run it bare with --empty and recorded at full detail: the difference is
-// dprof's. Prints one JSON object.
+// What one small operator of LibTorch costs, or one allocation with its free, in the program that
+// dprof records. Run it bare with --empty and recorded at full detail: the difference is dprof's.
+// Prints one JSON object.
 //
 //   record_function [--empty] [--alloc] [--batches N]
 //
@@ -9,7 +9,7 @@
 //             for any observer is then in the figure, and out of the difference
 //   --alloc   the CPU allocator instead of an operator
 //
-// Calls are made in batches with pauses, so that a recorder keeps up.
+// Calls are made in batches with pauses, so that the recorder keeps up.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <c10/core/CPUAllocator.h>

@@ -48,7 +48,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// The producer's share of the time left out.
+// Excludes the producer's share of the time.
 struct Round {
   double rows_per_s = 0;
   double wall_s = 0;
@@ -109,7 +109,7 @@ Round one_round(const fs::path& file, int64_t rows_wanted) {
 
 const char* chosen_mode = nullptr;
 
-// For each connection: the mode that was chosen here, and none that comes later.
+// Sets the chosen mode on each connection, and ignores later settings.
 int choose_synchronous(sqlite3* database, const char**, const sqlite3_api_routines*) {
   const std::string sql = fmt::format("PRAGMA synchronous = {}", chosen_mode);
   sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
@@ -133,7 +133,7 @@ void print_synchronous(const char* mode, const fs::path& file) {
       mode, round.cpu_s, round.wall_s, round.longest_s, round.end_s);
 }
 
-// Pages of some tables, of a file of ours; nullopt where SQLite was built without `dbstat`.
+// Pages of some tables, of a file of ours; nullopt if SQLite was built without `dbstat`.
 std::optional<double> bytes_of_tables(const fs::path& file, std::string_view tables) {
   const auto database = schema::Database::open(file, schema::Database::Mode::kReadOnly);
   if (!database.ok()) return std::nullopt;
@@ -149,8 +149,8 @@ class Bytes {
   static constexpr std::string_view kCollectives =
       "'collective', '_collective', '_collective_traits'";
 
-  // Bytes per event of what `write_one(process, ring, name, number)` writes in `slots` slots at
-  // most: of the whole file, or of its `tables`; nullopt when it made no rows.
+  // Bytes per event written by `write_one(process, ring, name, number)` in at most `slots` slots:
+  // of the whole file, or of its `tables`; nullopt if it made no rows.
   template <typename WriteOne>
   std::optional<double> per_event(int64_t slots, std::string_view name, std::string_view tables,
                                   WriteOne&& write_one) {
@@ -185,12 +185,12 @@ class Bytes {
     return *bytes / static_cast<double>(kEvents);
   }
 
-  // Times as a step of training has them: microseconds apart, tens of microseconds long.
+  // Times as in a training step: microseconds apart, tens of microseconds long.
   static uint64_t start_of(int64_t number) {
     return 1'000'000 + static_cast<uint64_t>(number) * 20'000;
   }
 
-  // How quickly the collectives of the last trace were read, 0 = it had none.
+  // How fast the collectives of the last trace were read; 0 = it had none.
   [[nodiscard]] double read_per_s() const { return read_per_s_; }
 
  private:
@@ -248,8 +248,8 @@ std::optional<double> bytes_of_gloo(Bytes& bytes) {
       });
 }
 
-// As DDP has it: LibTorch's call with its bucket, NCCL's call, collective and launch; the kernel
-// comes a second or so after the row was written.
+// As in DDP: LibTorch's call with its bucket, NCCL's call, collective and launch; the kernel comes
+// about a second after the row was written.
 std::optional<double> bytes_of_nccl(Bytes& bytes) {
   constexpr uint64_t kHash = 0x5EED;
   constexpr uint8_t kNcclBackend = 2, kFloat32 = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long `dprof report` computes on a run of a million events. The run is made here and removed
-// at the end. Exits with 1 if --limit-ms is given and missed.
+// How long `dprof report` takes on a run of a million events. The run is made here and removed at
+// the end. Exits with 1 if --limit-ms is given and missed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one record costs the thread that writes it: read the clock, fill 64 bytes, push. Another
-// thread drains the ring as the recorder does. Prints one JSON object; all times in nanoseconds.
+// What one record costs the writing thread: read the clock, fill 64 bytes, push. Another thread
+// drains the ring as the recorder does. Prints one JSON object; all times in nanoseconds.
 //
 //   ring_write [--records N] [--rate PER_SECOND] [--poll-ms MS]
 //
-// Each push is timed by two readings of the TSC, so a figure holds one such reading more than the
-// push itself costs; "clock_ns" says how much that is on this machine. Pushes are paced, as a
-// training process paces them: without, the ring would only show how it fills up.
+// Each push is timed by two readings of the TSC, so a figure includes one such reading; "clock_ns"
+// is its cost on this machine. Pushes are paced as in a training process: otherwise the ring would
+// only fill up.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -25,13 +25,13 @@ inline double measure_tick_rate() {
   return static_cast<double>(last - first) / static_cast<double>(ns);
 }
 
-// In nanoseconds, of times that are sorted.
+// In nanoseconds, from sorted times.
 inline double percentile(const std::vector<uint32_t>& sorted, double share, double ticks_per_ns) {
   const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
   return static_cast<double>(sorted[at]) / ticks_per_ns;
 }
 
-// What reading the clock twice takes, sorted: every time that is measured holds that much more.
+// The cost of reading the clock twice, sorted: every measured time includes it.
 inline std::vector<uint32_t> time_clock(uint64_t count) {
   std::vector<uint32_t> times;
   times.reserve(count);

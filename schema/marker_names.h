@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of range names that mean something: steps, phases, loader waits. PyTorch emits some
-// of them by itself; a program may mark others with NVTX or record_function.
+// The only table of range names with a meaning: steps, phases, loader waits. PyTorch emits some by
+// itself; a program can mark others with NVTX or record_function.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,7 @@ enum class Marker : uint8_t {
 };
 
 struct MarkerName {
-  std::string_view
-      pattern;  // a final '*' stands for any rest; a "#…" rest is a number or class name
+  std::string_view pattern;  // a final '*' matches any rest; a "#…" rest is a number or class name
   Marker marker;
   std::string_view emitted_by;
 };
@@ -42,12 +41,12 @@ inline constexpr MarkerName kMarkerNames[] = {
     {"checkpoint", Marker::kCheckpoint, "programs, dprof-trainer"},
 };
 
-// One forward and backward of a step that accumulates gradients. It only holds other ranges: what
-// is inside counts as if it stood in the step itself.
+// One forward and backward of a step that accumulates gradients. It only groups other ranges: they
+// count as if they were directly in the step.
 inline constexpr std::string_view kMicroStepName = "micro_step";
 
-// Phases that the report lists wherever they nest in a step; of ranges with other names only the
-// outermost ones.
+// Phases that the report lists at any nesting depth in a step; ranges with other names count only
+// if outermost.
 inline constexpr std::string_view kPhaseNames[] = {
     kMicroStepName,   "input",     "forward", "backward", "optimizer",  "stage_forward",
     "stage_backward", "replicate", "gather",  "reduce",   "pull",       "push",

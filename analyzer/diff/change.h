@@ -41,7 +41,6 @@ struct StepChange {
   size_t runs_a = 0;
   size_t runs_b = 0;
   double within_sd = 0;   // estimated from the steps of one run, for its median; relative
-                          // relative
   double between_sd = 0;  // estimated from the runs of a side; 0 = one run on each side
 
   [[nodiscard]] bool single() const { return runs_a == 1 && runs_b == 1; }

@@ -13,7 +13,7 @@
 namespace dprof::html {
 namespace {
 
-// CSS class names of the roles that are not just a colour of time.
+// Names in the style sheet for the roles that are not just a colour of time.
 constexpr std::array<std::pair<std::string_view, view::Role>, 15> kNamedColours = {{
     {"window", view::Role::kWindow},
     {"canvas", view::Role::kCanvas},

@@ -25,7 +25,7 @@ std::string value_of_thread(const analyzer::ThreadLanes& thread, Interval range)
     const analyzer::Lane& lane = thread.depths[depth];
     const analyzer::SliceRange slices = analyzer::slices_in(lane, range);
     events += static_cast<int64_t>(slices.end - slices.first);
-    if (depth > 0) continue;  // of the outermost: the others lie within them
+    if (depth > 0) continue;  // of the outermost: the others are inside these
     for (size_t i = slices.first; i < slices.end; ++i) {
       const int64_t begin = std::max(lane.start_ns[i], range.begin.ns);
       busy_ns += std::min(lane.start_ns[i] + lane.duration_ns[i], range.end.ns) - begin;
@@ -57,7 +57,7 @@ AccessibleRow accessible_row(const RowsArea& area, const Selection& selection, s
   const int y = area.tracks.y_of(row);
   AccessibleRow out{
       .name = row.label, .box = {0, y, width, row.height}, .in_view = area.tracks.is_in_view(row)};
-  if (out.in_view && !row.fixed) {  // the rest lies below those that stay
+  if (out.in_view && !row.fixed) {  // the rest is below the fixed ones
     out.box.y = std::max(y, area.tracks.layout().fixed_height);
     out.box.h = y + row.height - out.box.y;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session shows: each page, dock and layer of the timeline is given those of its objects
-// that it needs. The session is open.
+// Draws a session: passes each page, dock and timeline layer the objects that it needs. The session
+// is open.
 #pragma once
 
 #include "gui/view/drawing/panel.h"
@@ -14,7 +14,7 @@ struct PanelSize {
   int height = 0;
 };
 
-// What a page that scrolls shows from `top` on, in pixels; empty for the timeline and Ranks ×
+// The content of a scrolling page from `top` on, in pixels; empty for the timeline and Ranks ×
 // steps, which have panes of their own.
 [[nodiscard]] Panel draw_page(Session& session, Page page, PanelSize size, int top,
                               const TextMeasure& measure);

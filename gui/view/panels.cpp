@@ -45,7 +45,7 @@ std::string capitalised(std::string_view text) {
   return out;
 }
 
-// "rank 5 holds everyone up: +46.2 ms per step …" is a heading and a line below it.
+// "rank 5 holds everyone up: +46.2 ms per step …" becomes a heading and a line below it.
 std::pair<std::string, std::string> parts_of(const std::string& title) {
   const size_t colon = title.find(": ");
   if (colon == std::string::npos) return {capitalised(title), {}};
@@ -72,7 +72,7 @@ class CardPainter {
     for (std::string& line : wrapped(heading, room() - cost_width, Font::kTitle, measure)) {
       headings_.push_back(std::move(line));
     }
-    // The cost stands beside the heading already.
+    // The cost is already beside the heading.
     for (const std::string_view known : {std::string_view(cost_), without_sign(cost_)}) {
       if (!known.empty() && rest.starts_with(known)) rest.erase(0, known.size() + 1);
     }
@@ -159,7 +159,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// How the process of the one selected rank ended, and what it said and did last.
+// How the process of the single selected rank ended, and its last words and actions.
 Fields fields_of_end(const Model& model, const Selection& selection) {
   Fields fields;
   if (selection.ranks.size() != 1 || selection.slice) return fields;
@@ -170,7 +170,7 @@ Fields fields_of_end(const Model& model, const Selection& selection) {
   if (end->time_ns) fields.emplace_back(say("at"), format_moment(TraceNs{*end->time_ns}, 1000));
   if (!end->doing.empty()) fields.emplace_back(say("it was"), joined(end->doing));
   if (!end->exception.empty()) fields.emplace_back(say("raised"), end->exception);
-  std::vector<std::string> frames;  // without their folders, which are in the report
+  std::vector<std::string> frames;  // without their folders, which the report shows
   for (const std::string& frame : end->frames)
     frames.push_back(frame.substr(frame.rfind('/', frame.rfind(':')) + 1));
   if (!frames.empty()) fields.emplace_back(say("in"), joined(frames));

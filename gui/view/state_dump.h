@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GUI shows, as JSON ("dprof.gui_state/1"): the truth that scripts and tests check.
+// The state of the GUI as JSON ("dprof.gui_state/1"): the truth that scripts and tests check.
 #pragma once
 
 #include <string>

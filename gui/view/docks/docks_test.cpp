@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the docks show: events, stacks, durations, facts; and what a click in them selects.
+// What the docks show: events, stacks, durations, facts; and the effects of clicks in them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST_F(DocksTest, AClickInTheTableSelectsTheEventAndKeepsTheList) {
   EXPECT_EQ(session.selecting.name(), "forward");
 }
 
-// With nothing selected the list is that of the visible range, which a click would else move.
+// With nothing selected the list covers the visible range, which a click would otherwise move.
 TEST_F(DocksTest, AClickHoldsTheVisibleRange) {
   session.viewport.show({TraceNs{100 * kMs}, TraceNs{120 * kMs}});
   const std::vector<std::string> before = names();
@@ -121,7 +121,7 @@ TEST_F(DocksTest, OnlyLinesInViewAreDrawnAndOfVeryManyTheFirst) {
                                       kHeight, 100'000, measure);
   EXPECT_LT(table.list.commands().size(), 200U);
   EXPECT_THAT(to_text(table.list), HasSubstr("first 10,000 shown"));
-  // The longest are those of a sort of everything.
+  // The longest equal those from sorting everything.
   session.events.show_order(EventOrder::kByDuration);
   std::ranges::sort(lengths, std::greater());
   const EventList& longest = session.events.list();
@@ -144,7 +144,7 @@ TEST_F(DocksTest, AFlameAddsUpItsStacks) {
     }
   }
   EXPECT_EQ(tree.depth, 2);
-  // Halves of events count as halves.
+  // Events cut in half count half.
   select("rank:0");
   select("range:0ms..150ms", true);
   EXPECT_EQ(session.events.flame().nodes[0].total_ns, 150 * kMs);
@@ -201,7 +201,7 @@ TEST_F(DocksTest, ASandwichHasCallersAboveAndWhatWasCalledBelow) {
     EXPECT_EQ(tree.nodes[2].total_ns, 105 * kMs) << "of the caller only what it spent there";
     EXPECT_EQ(tree.callers, 1);
   }
-  // A click on the caller turns the sandwich round it.
+  // A click on the caller makes it the centre of the sandwich.
   const Panel panel =
       draw_flame_dock(session.model(), session.events, session.selecting, kWidth, kHeight, measure);
   const Point caller = place_of(panel, "step");
@@ -297,7 +297,7 @@ TEST_F(DocksTest, ADragOverTheBarsChoosesDurations) {
                                       kHeight, 0, measure)
                           .list),
               HasSubstr("3 events named input of 20.0 ms to 40.0 ms"));
-  // A bar's bounds choose what the bar counts.
+  // A bar's bounds select exactly the events that it counts.
   panel.brush->choose(area.x, area.x);
   EXPECT_EQ(session.events.list().count, buckets.front().count);
   session.selecting.select_name("forward");
@@ -328,7 +328,7 @@ TEST_F(DocksTest, NamedEventsAreMarkedOnTheirLanes) {
   session.selecting.select_durations(DurationRange{15 * kMs, 40 * kMs});
   ASSERT_EQ(session.events.marks().size(), 1U);
   EXPECT_EQ(session.events.marks()[0].lane.rank_index, 2);
-  // Too close to be told apart.
+  // Too close to be distinguished.
   session.selecting.select_durations({});
   session.selecting.select_name("*p*");
   session.viewport.resize(2, 600);
@@ -342,7 +342,7 @@ TEST_F(DocksTest, TheTableIsSortedByItsHeads) {
   select("range:0ms..100ms", true);
   const Panel table = draw_table_dock(session.model(), session.events, session.selecting, kWidth,
                                       kHeight, 0, measure);
-  ASSERT_TRUE(click(table, 20, 40));  // the head of the names
+  ASSERT_TRUE(click(table, 20, 40));  // the header of the names
   EXPECT_EQ(session.events.order(), EventOrder::kByName);
   const std::vector<std::string> sorted = names();
   EXPECT_TRUE(std::ranges::is_sorted(sorted));
@@ -423,7 +423,7 @@ TEST_F(DocksTest, FactsOfTheRunItsRanksAndClocks) {
   EXPECT_THAT(text, HasSubstr("not ended"));
 }
 
-// Of many events a frame shows what it showed before, and says so, until they are counted.
+// With many events, a frame shows the previous result, and says so, until they are counted.
 class CountingTest : public DocksTest {
  protected:
   CountingTest() {

@@ -19,7 +19,7 @@ constexpr int kPitch = 19;
 constexpr int kBar = 18;
 constexpr int kLeastText = 40;  // pixels that a label needs
 
-// "forward 71.0 ms (23 %)", as much as fits.
+// As much of "forward 71.0 ms (23 %)" as fits.
 std::string label_of(const FlameNode& node, double share, int room, const TextMeasure& measure) {
   const std::string figures =
       fmt::format("  {} ({})", format_duration({node.total_ns}), format_share(share));

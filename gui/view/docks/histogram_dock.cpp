@@ -49,7 +49,7 @@ class HistogramPainter {
     list.text({kDockMargin, 0, width_ - 2 * kDockMargin, kHistogramTitleHeight},
               elided(title(), width_ - 2 * kDockMargin, Font::kBody, measure_),
               {.role = Role::kTextDim});
-    // The former bars may be another name's.
+    // The previous bars can be another name's.
     if (durations_.buckets.empty() || events_.is_counting_durations()) return std::move(panel_);
     paint_table();
     const int room = width_ - 2 * kDockMargin - width_of(kHistogramColumns) - kGap;
@@ -85,7 +85,7 @@ class HistogramPainter {
     return text + missing;
   }
 
-  // The bars of the durations that are chosen: [first, end).
+  // The bars of the chosen durations: [first, end).
   [[nodiscard]] std::pair<int, int> chosen_bars(DurationRange chosen) const {
     const auto& buckets = durations_.buckets;
     const auto first =
@@ -94,7 +94,7 @@ class HistogramPainter {
     return {static_cast<int>(first - buckets.begin()), static_cast<int>(end - buckets.begin())};
   }
 
-  // A drag over the bars chooses what they count.
+  // A drag over the bars chooses the durations that they count.
   void add_brush(Box area) {
     panel_.brush =
         Brush{area, [&on = selecting_, area, buckets = durations_.buckets](int from, int to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dock Histogram: how long the events of one name take, and on which rank longer than on
-// others. A click on a bar selects its longest event.
+// The dock Histogram: how long the events of one name take, and on which ranks they take longer. A
+// click on a bar selects its longest event.
 #pragma once
 
 #include "gui/view/drawing/panel.h"

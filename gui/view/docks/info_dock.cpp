@@ -87,7 +87,7 @@ class InfoPainter {
     y_ += kLineHeight;
   }
 
-  // A click on a note shows what it is about, one on its mark removes it.
+  // A click on a note shows its place, one on its mark removes it.
   void paint_notes() {
     constexpr int kMark = 24;
     for (size_t n = 0; n < notes_.all().size(); ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dock Info: what was recorded, where, with what, and how the clocks of the hosts agree.
+// The dock Info: what was recorded, where, with which settings, and how the hosts' clocks agree.
 #pragma once
 
 #include "gui/view/drawing/panel.h"

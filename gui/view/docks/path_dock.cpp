@@ -19,7 +19,7 @@ constexpr int kPathLine = 20;
 constexpr int kPathFigure = 74;
 constexpr size_t kPathMostLines = 6;  // of a list
 constexpr size_t kPathMostJumps = 40;
-constexpr double kPathRemarkable = 0.01;  // of the median step: less is no news
+constexpr double kPathRemarkable = 0.01;  // of the median step: less is not worth showing
 
 std::string signed_duration(int64_t ns) {
   return fmt::format("{}{}", ns < 0 ? "−" : "+", format_duration({std::abs(ns)}));

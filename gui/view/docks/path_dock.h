@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dock Path: why a step took as long as it did. What lies on its critical path against the
-// median step, by category, rank and name, and where it went on at another rank.
+// The dock Path: why a step took as long as it did. Compares its critical path with the median
+// step's, by category, rank and name, and lists where it continued on another rank.
 #pragma once
 
 #include "gui/view/drawing/panel.h"

@@ -22,11 +22,11 @@ constexpr int kSelectionTitleHeight = 26;
 constexpr int kNameWidth = 190;
 constexpr int kCellWidth = 98;
 constexpr int kReasonLine = 16;        // below the ranks' names
-constexpr int kNarrowNameWidth = 130;  // where many ranks share little room
+constexpr int kNarrowNameWidth = 130;  // if many ranks share little room
 constexpr int kNarrowCellWidth = 68;
-constexpr int64_t kLeastShown = 50 * kNsPerUs;  // less is 0.0 ms in the table
+constexpr int64_t kLeastShown = 50 * kNsPerUs;  // less is displayed as 0.0 ms
 
-// The window that counts for one rank; nullopt if it has none of the selected step.
+// The window that applies to one rank; nullopt if it lacks the selected step.
 std::optional<Interval> window_of(const Selecting& selecting, const RankModel& rank) {
   const Selection& selection = selecting.selection();
   if (selection.range || !selection.step) return selecting.range();
@@ -38,8 +38,8 @@ std::optional<Interval> window_of(const Selecting& selecting, const RankModel& r
 
 struct RankTimes {
   analyzer::CategoryNs category_ns{};
-  // With what overlaps communication counted as the phase that it is: what one rank computes in
-  // the open and another beside a transfer is the same work.
+  // Time that overlaps communication counts as its phase: the same work can be exposed on one rank
+  // and overlap a transfer on another.
   analyzer::CategoryNs work_ns{};
 };
 
@@ -64,8 +64,8 @@ int64_t mean_of(const std::vector<int64_t>& values) {
   return values.empty() ? 0 : sum / static_cast<int64_t>(values.size());
 }
 
-// The selected finding's rank's cell with the largest excess over the other ranks' median: what
-// makes it the culprit. Waiting is never a cause.
+// For the selected finding's rank, the cell with the largest excess over the other ranks' median:
+// what makes it the culprit. Waiting is never a cause.
 void mark_standing_out(const Selection& selection, const std::vector<RankTimes>& columns,
                        SelectionTable& table) {
   if (!selection.finding || selection.ranks.size() != 1 || table.ranks.size() < 2) return;
@@ -73,7 +73,7 @@ void mark_standing_out(const Selection& selection, const std::vector<RankTimes>&
   if (found == table.ranks.end()) return;
   const auto column = static_cast<size_t>(found - table.ranks.begin());
   SelectionTable::Line* most = nullptr;
-  int64_t largest = table.mean_wall_ns / 50;  // 2 % of the step is worth a mark
+  int64_t largest = table.mean_wall_ns / 50;  // 2 % of the step deserves a mark
   for (SelectionTable::Line& line : table.lines) {
     if (line.category == Category::kExposedWait || line.category == Category::kOverlapped) continue;
     const auto category = static_cast<size_t>(line.category);
@@ -89,7 +89,7 @@ void mark_standing_out(const Selection& selection, const std::vector<RankTimes>&
   if (most != nullptr) most->standing_out = column;
 }
 
-// All of a few; of many those that are worth a look, then those that are selected.
+// All of a few ranks; of many, the notable ones, then the selected ones.
 void choose_columns(const Model& model, const Selection& selection, SelectionTable& table) {
   if (table.ranks.size() <= kMostShownRanks) {
     for (size_t i = 0; i < table.ranks.size(); ++i) table.shown.push_back(i);

@@ -35,7 +35,7 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   return say_count(ranks.size(), "rank {}", "ranks {}", numbers);
 }
 
-// Why ranks are not in the result: each reason once, and not too many of them.
+// Why ranks are missing in the result: each reason once, up to a limit.
 std::string left_out_text(const analyzer::SqlResult& result) {
   constexpr size_t kMostReasons = 3;
   std::vector<std::pair<std::string_view, std::vector<int>>> reasons;
@@ -101,7 +101,7 @@ class SqlPainter {
            (sql_.result() ? kSqlHeadHeight : 0);
   }
 
-  // As wide as what stands in them, within limits; of numbers where the first line has one.
+  // As wide as their content, within limits; numeric columns are recognised by the first line.
   void find_columns() {
     if (!sql_.result()) return;
     const analyzer::SqlResult& result = *sql_.result();
@@ -134,7 +134,7 @@ class SqlPainter {
     }
   }
 
-  // A cell that names a row of the timeline looks like a link, and is one.
+  // A cell that names a row of the timeline is shown as a link, and is one.
   void paint_line(const analyzer::SqlResult& result, size_t line, Box box) {
     int x = kDockMargin;
     for (size_t c = 0; c < columns_.size(); ++c) {
@@ -200,7 +200,7 @@ class SqlPainter {
                "ORDER BY duration_ns DESC LIMIT 20");               // untranslated: SQL
   }
 
-  // The message, and below it the part of the text that it is about with a mark under the place.
+  // The message, and below it the affected part of the text with a mark under the position.
   void paint_error(int y) {
     const analyzer::SqlError& error = *sql_.error();
     const int room = width_ - 2 * kDockMargin;
@@ -225,7 +225,7 @@ class SqlPainter {
     panel_.list.polyline(caret, Role::kProblem, false, 2);
   }
 
-  // The end of a text, as much as fits.
+  // As much of a text's end as fits.
   [[nodiscard]] std::string tail(std::string text, int room) const {
     bool is_cut = false;
     while (!text.empty() && measure_.width(text, Font::kMono) > room) {

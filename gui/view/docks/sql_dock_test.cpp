@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dock SQL shows, and what a click in it does.
+// What the dock SQL shows, and the effects of clicks in it.
 #include "gui/view/docks/sql_dock.h"
 
 #include <gmock/gmock.h>

@@ -21,9 +21,9 @@ namespace {
 
 constexpr int kTableTitleHeight = 34;
 constexpr int kTableHeadHeight = 22;
-constexpr int kTop = kTableTitleHeight + kTableHeadHeight;  // above the lines, and always in view
+constexpr int kTop = kTableTitleHeight + kTableHeadHeight;  // above the lines, always visible
 
-// By position: what a click on a column's head sorts by.
+// By position: the sort key for a click on a column's head.
 constexpr std::array<std::optional<EventOrder>, 6> kOrderOf = {
     EventOrder::kByName, EventOrder::kByTime, EventOrder::kByDuration,
     EventOrder::kByRank, std::nullopt,        std::nullopt};
@@ -50,7 +50,7 @@ std::array<std::string, kTableColumns.size()> cells_of(const Model& model,
           std::string(analyzer::title_of(phase))};
 }
 
-// How many there are, and why not all of them are listed.
+// The number of events, and why not all of them are listed.
 std::string count_text(const EventFigures& events, const EventList& list) {
   if (events.is_counting_list()) return say("counting …");
   const EventQuery query = events.query();
@@ -118,7 +118,7 @@ Panel draw_table_dock(const Model& model, EventFigures& events, Selecting& selec
 
 namespace {
 
-// A field as RFC 4180 has it.
+// A field as in RFC 4180.
 std::string csv_field(const std::string& field) {
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   std::string out = "\"";

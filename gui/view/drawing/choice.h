@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word above a page that chooses what it shows, or in which order.
+// A word above a page that chooses what it shows, or the order.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace dprof::view {
 
-// Where a page is shown. In a report there is nothing to click, and what is text stands beside it.
+// Where a page is shown. In a report there are no clicks, and texts are beside the picture.
 enum class PageUse : uint8_t { kWindow, kReport };
 
 inline constexpr int kChoiceGap = 6;  // between two of them
 
-// Draws it from its top left on, and tells where a click means it.
+// Draws it from its top left on, and registers its click.
 Box draw_choice(Point at, std::string_view title, bool chosen, const TextMeasure& measure,
                 DrawList& list);
 

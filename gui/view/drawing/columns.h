@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of cells below one another, with a head: what the long tables have in common.
+// Rows of cells with a header: the common part of the long tables.
 #pragma once
 
 #include <span>
@@ -22,21 +22,21 @@ inline constexpr int kLineHeight = 22;
 
 void draw_heads(std::span<const Column> columns, Point at, int height, DrawList& list);
 
-// What is too long is cut.
+// Cells that are too long are cut.
 void draw_cell(const Column& column, Point at, std::string_view text, const TextMeasure& measure,
                DrawList& list, Role role = Role::kText);
 // One cell per column.
 void draw_cells(std::span<const Column> columns, Point at, std::span<const std::string> cells,
                 const TextMeasure& measure, DrawList& list, Role role = Role::kText);
 
-// The lines of a table that are in view, when lines begin at 0 and `top` is scrolled away.
+// The visible lines of a table, if lines begin at 0 and `top` is scrolled away.
 struct LineRange {
   size_t first = 0;
   size_t end = 0;
 };
 [[nodiscard]] LineRange lines_in_view(size_t lines, int top, int height);
 
-// The part of a box below a height: what a head that stays in view leaves of a line.
+// The part of a box below a height: what a fixed header leaves visible of a line.
 [[nodiscard]] Box below(Box box, int y);
 
 }  // namespace dprof::view

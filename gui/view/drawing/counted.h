@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result that is made when it is asked for, and again only when what it was made from has
-// changed. Where it may take long to make, the former is shown until it is there.
+// A result computed on demand, and again only if its inputs have changed. If computing can take
+// long, the previous result is shown until the new one is ready.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace dprof::view {
 template <typename Key, typename Value>
 class Counted {
  public:
-  // Made here and now, unless it is kept.
+  // Computed immediately, unless cached.
   template <typename Make>
   const Value& now(Key key, const Make& make) {
     wanted_.reset();
@@ -22,8 +22,8 @@ class Counted {
     return kept_->second;
   }
 
-  // Made now if it is quick, which is asked only where it is not kept. Else wanted, and what is
-  // kept of a former question; nothing = an empty value.
+  // Computed immediately if that is quick, which is only checked if it is not cached. Otherwise it
+  // becomes wanted, and the result for a previous key is returned; an empty value without one.
   template <typename IsQuick, typename Make>
   const Value& soon(Key key, const IsQuick& is_quick, const Make& make) {
     if (is_kept(key) || is_quick()) return now(std::move(key), make);
@@ -32,10 +32,10 @@ class Counted {
     return kept_ ? kept_->second : kNothing;
   }
 
-  // The question that what is shown does not answer.
+  // The key that the result shown does not match.
   [[nodiscard]] const std::optional<Key>& wanted() const { return wanted_; }
 
-  // The question that what is shown answers; nullptr = none yet.
+  // The key of the result shown; nullptr = none yet.
   [[nodiscard]] const Key* kept() const { return kept_ ? &kept_->first : nullptr; }
 
   void give(Key key, Value value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the analyser says, as a tree (analyzer/render/document.h), as a page shows it: with the
-// words of the text report, which are not translated.
+// Shows the analyser's documents (analyzer/render/document.h) on a page, with the words of the text
+// report, which are not translated.
 #pragma once
 
 #include "analyzer/render/document.h"
@@ -8,11 +8,11 @@
 
 namespace dprof::view {
 
-// From `at` on; what is too wide is wrapped, or cut. Returns where the next thing would be.
+// Draws from `at` on, wrapping or cutting wide content. Returns the position for the next item.
 int draw_document(const analyzer::Document& document, Point at, int width,
                   const TextMeasure& measure, DrawList& list);
 
-// The colour of what is said in that style.
+// The colour of that style.
 [[nodiscard]] Role role_of(analyzer::Style style);
 
 }  // namespace dprof::view

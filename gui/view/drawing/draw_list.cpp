@@ -14,7 +14,7 @@ bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 
 
 uint32_t size_of(const auto& container) { return static_cast<uint32_t>(container.size()); }
 
-// FNV-1a: a short stand-in for an image's content.
+// FNV-1a: a short representation of an image's content.
 uint32_t hash_of(std::span<const uint8_t> bytes) {
   uint32_t hash = 2166136261U;
   for (const uint8_t byte : bytes) hash = (hash ^ byte) * 16777619U;
@@ -182,7 +182,7 @@ std::string to_text(const DrawList& list) {
 std::string elided(std::string_view text, int width, Font font, const TextMeasure& measure) {
   if (measure.width(text, font) <= width) return std::string(text);
   const int room = width - measure.width(kEllipsis, font);
-  // Widths grow with the prefix, so the longest one that fits is found by bisection.
+  // Widths grow with the prefix, so bisection finds the longest one that fits.
   size_t fits = 0;
   size_t too_long = text.size();
   while (fits + 1 < too_long) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be painted, as plain data: made without a toolkit, played onto a QPainter by
-// gui/widgets, and recorded as text by tests. Colours are roles; text is measured through an
-// interface.
+// What to paint, as plain data: made without a toolkit, played onto a QPainter by gui/widgets, and
+// recorded as text by tests. Colours are roles; text is measured through an interface.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ enum class Font : uint8_t {
 
 enum class Align : uint8_t { kLeft, kRight, kCentre };
 
-// How wide a text is. The toolkit measures its fonts; tests use a fixed width.
+// The width of a text. The toolkit measures its fonts; tests use a fixed width.
 class TextMeasure {
  public:
   virtual ~TextMeasure() = default;
@@ -51,12 +50,12 @@ class FixedTextMeasure final : public TextMeasure {
   [[nodiscard]] int width(std::string_view text, Font font) const override;
 };
 
-// What an item stands for, so that a dump can be checked against the trace.
+// The object that an item represents, so that a dump can be checked against the trace.
 struct Tag {
   std::string_view table;  // "host_range", "collective": of static storage or the model
   int32_t rank = -1;
   int64_t row = -1;
-  uint32_t folded = 0;  // how many items this one stands for; 0 = one
+  uint32_t folded = 0;  // number of objects represented; 0 = one
 };
 
 enum class CommandKind : uint8_t {
@@ -74,7 +73,7 @@ enum class CommandKind : uint8_t {
 struct Command {
   CommandKind kind = CommandKind::kRect;
   Role role = Role::kText;
-  uint8_t tint = 0;  // how far what is underneath shines through (0…255)
+  uint8_t tint = 0;  // opacity of what is underneath (0…255)
   Font font = Font::kBody;
   Align align = Align::kLeft;
   bool on_fill = false;  // text: choose the colour that reads on `role`
@@ -109,7 +108,7 @@ class DrawList {
   void image(Box box, std::span<const uint8_t> levels, Role role);
   void clip(Box box);
   void unclip();
-  // Adds another list's commands after these, moved by `offset`.
+  // Appends another list's commands, moved by `offset`.
   void append(const DrawList& other, Point offset = {});
 
   [[nodiscard]] std::span<const Command> commands() const { return commands_; }
@@ -128,18 +127,18 @@ class DrawList {
 // One line per command, stable: `rect 412 96 37 16 category:forward row:5/host_range/81234`.
 [[nodiscard]] std::string to_text(const DrawList& list);
 
-// `text` cut with "…" so that it is at most `width` wide; empty if not even one letter fits.
+// `text` shortened with "…" to at most `width`; empty if not even one letter fits.
 [[nodiscard]] std::string elided(std::string_view text, int width, Font font,
                                  const TextMeasure& measure);
 
 // `text` broken at spaces into lines at most `width` wide.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, int width, Font font,
                                                const TextMeasure& measure);
-// Its lines from `at` on, each `line` high. Returns where the next one would be.
+// Draws its lines from `at` on, each `line` high. Returns the position of the next one.
 int draw_wrapped(std::string_view text, Point at, int width, int line, TextStyle style,
                  const TextMeasure& measure, DrawList& list);
 
-// Hatched where nothing is done but waiting.
+// Hatched if the category is pure waiting.
 [[nodiscard]] bool is_hatched(analyzer::Category category);
 void draw_category(Box box, analyzer::Category category, DrawList& list);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows or columns of a map that share a number of pixels, which may be fewer than they are; and how
+// Rows or columns of a map that share a number of pixels, possibly fewer than one each; and how
 // they are numbered.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace dprof::view {
 
-inline constexpr int kLeastLevel = 14;  // of an image: known values are never quite the canvas
+inline constexpr int kLeastLevel = 14;  // of an image: known values always differ from the canvas
 
 // The level of a share (0…1) of the highest value.
 [[nodiscard]] inline uint8_t level_of_share(double share) {
@@ -24,7 +24,7 @@ inline constexpr int kLeastLevel = 14;  // of an image: known values are never q
                           static_cast<int64_t>(count));
 }
 
-// Which of them stand in a pixel: first and one past the last, never none.
+// Those within a pixel: first and one past the last, at least one.
 [[nodiscard]] inline std::pair<size_t, size_t> part_of(int pixel, int pixels, size_t count) {
   const auto n = static_cast<int64_t>(count);
   const int64_t first = pixel * n / pixels;
@@ -32,7 +32,7 @@ inline constexpr int kLeastLevel = 14;  // of an image: known values are never q
   return {static_cast<size_t>(first), static_cast<size_t>(std::min(end, n))};
 }
 
-// Every how many there is room for a number: 1, 2, 5, 10, 20 …
+// The interval at which there is room for numbers: 1, 2, 5, 10, 20 …
 [[nodiscard]] inline int64_t label_stride(double spacing, int label_width) {
   constexpr int64_t kMost = 1'000'000'000;
   for (int64_t power = 1; power < kMost; power *= 10) {
@@ -44,7 +44,7 @@ inline constexpr int kLeastLevel = 14;  // of an image: known values are never q
 }
 
 // Which of them get a label that takes `needed` pixels: the wanted ones as far as they fit, and
-// those at an even stride that leave them room.
+// those at a regular stride with enough room beside these.
 template <typename Wanted>
 [[nodiscard]] std::vector<size_t> labelled_places(size_t count, int pixels, int needed,
                                                   const Wanted& wanted) {

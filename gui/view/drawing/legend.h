@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the colours of a map mean: the lowest and the highest time, with the ramp between them.
+// The legend of a map's colours: the lowest and the highest time, with the ramp between them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dprof::view {
 
-// The times at the ends of the ramp, and how strong the colour of the highest one is.
+// The times at the ends of the ramp, and the strength of the highest one's colour.
 struct Ramp {
   int64_t low_ns = 0;
   int64_t high_ns = 0;
@@ -16,7 +16,7 @@ struct Ramp {
   double strongest = 1;
 };
 
-// Ends at `right`; left out where it would begin before `left`, or nothing differs.
+// Ends at `right`; omitted if it would begin before `left`, or if all values are equal.
 void draw_legend(const Ramp& ramp, int left, int right, int top, const TextMeasure& measure,
                  DrawList& list);
 

@@ -26,8 +26,8 @@ size_t gallop(std::span<const int64_t> starts, size_t from, int64_t time) {
                              begin);
 }
 
-// The first pixel that slice `i` leaves free: it ends within a pixel, which is its own unless the
-// next slice begins there.
+// The first pixel left free by slice `i`: the one within which it ends is its own, unless the next
+// slice begins there.
 int pixel_after(const Slices& slices, const TimeScale& scale, size_t i) {
   const int64_t last = std::max(slices.end_ns(i) - 1, slices.start_ns[i]);
   const int after = scale.pixel_of(TraceNs{last}) + 1;
@@ -64,7 +64,7 @@ LodIndex::LodIndex(std::span<const int64_t> duration_ns) {
 
 uint32_t LodIndex::longest(std::span<const int64_t> duration_ns, size_t first, size_t last) const {
   auto best = static_cast<uint32_t>(first);
-  // Entries come from both ends, so equals are settled by the smaller index.
+  // Entries come from both ends, so ties are resolved by the smaller index.
   const auto consider = [&](uint32_t other) {
     const int64_t a = duration_ns[best];
     const int64_t b = duration_ns[other];
@@ -88,7 +88,7 @@ size_t first_ending_after(const Slices& slices, TraceNs time) {
   const auto begin = slices.start_ns.begin();
   const auto after = std::upper_bound(begin, slices.start_ns.end(), time.ns);
   auto index = static_cast<size_t>(after - begin);
-  // Slices do not overlap, so only the last one that has begun can still be going on.
+  // Slices do not overlap, so only the last one begun can still be running.
   if (index > 0 && slices.end_ns(index - 1) > time.ns) --index;
   return index;
 }
@@ -116,7 +116,7 @@ void boxes_of(const Slices& slices, const LodIndex& index, const TimeScale& scal
     const int bucket_end = x0 + kFoldPixels;
     const int64_t until = std::min(scale.time_of(bucket_end).ns, range_end);
     size_t next = gallop(slices.start_ns, i + 1, until);
-    // The last one may reach far beyond the bucket: it is painted for itself.
+    // The last one can extend far beyond the bucket: it is painted separately.
     if (next - i > 1 && scale.pixel_of(TraceNs{slices.end_ns(next - 1)}) > bucket_end) --next;
     const uint32_t longest =
         next - i == 1 ? static_cast<uint32_t>(i) : index.longest(slices.duration_ns, i, next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level of detail: what a lane with millions of slices looks like on a few thousand pixels, at a
-// cost that follows the pixels.
+// Level of detail: draws a lane with millions of slices on a few thousand pixels, at a cost that
+// depends on the pixels.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Slices {
   [[nodiscard]] int64_t end_ns(size_t i) const { return start_ns[i] + duration_ns[i]; }
 };
 
-// Finds the longest of any run of neighbouring slices: a 16-ary tree of maxima over the durations.
+// Finds the longest of consecutive slices: a 16-ary tree of maxima over the durations.
 //
 // Cost  build O(n), 4/15 bytes per slice; longest() O(log16 n) steps of up to 30 comparisons.
 class LodIndex {
@@ -29,7 +29,7 @@ class LodIndex {
   LodIndex() = default;
   explicit LodIndex(std::span<const int64_t> duration_ns);
 
-  // Index of the longest slice in [first, last); the earliest one of equals. Needs first < last.
+  // Index of the longest slice in [first, last); the earliest of equals. Needs first < last.
   [[nodiscard]] uint32_t longest(std::span<const int64_t> duration_ns, size_t first,
                                  size_t last) const;
 
@@ -37,7 +37,7 @@ class LodIndex {
   std::vector<std::vector<uint32_t>> levels_;  // [0] = one entry per 16 slices
 };
 
-// What is painted for one slice, or for several that are too narrow to tell apart.
+// One painted box: a slice, or several that are too narrow to distinguish.
 struct SliceBox {
   int x0 = 0;  // pixels, half-open, at least one wide
   int x1 = 0;
@@ -46,7 +46,7 @@ struct SliceBox {
   uint32_t count = 1;
 };
 
-// Boxes for all slices that touch the scale's range, in order, at least `fold_below` pixels wide
+// Boxes for all slices that overlap the scale's range, in order, at least `fold_below` pixels wide
 // or folded with their neighbours. Every such slice is counted in exactly one box; no pixel that a
 // slice occupies stays empty.
 void boxes_of(const Slices& slices, const LodIndex& index, const TimeScale& scale,
@@ -55,7 +55,7 @@ void boxes_of(const Slices& slices, const LodIndex& index, const TimeScale& scal
 // The first slice that ends after `time`; size() if none does. O(log n).
 [[nodiscard]] size_t first_ending_after(const Slices& slices, TraceNs time);
 
-// How many slices touch the range. O(log n).
+// Number of slices that overlap the range. O(log n).
 [[nodiscard]] size_t count_in(const Slices& slices, Interval range);
 
 }  // namespace dprof::view

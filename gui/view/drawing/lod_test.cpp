@@ -20,7 +20,7 @@ struct Columns {
   }
 };
 
-// Slices of very different lengths, some touching, with gaps; some of no length.
+// Slices of very different lengths, some touching, with gaps; some of zero length.
 Columns random_slices(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   Columns columns;
@@ -130,7 +130,7 @@ TEST(Lod, NothingGivesNothing) {
 }
 
 TEST(Lod, AMillionSlicesCostNoMoreThanAThousand) {
-  // Counted in boxes, not in time: the machine may be busy.
+  // Counts boxes, not time: the machine can be busy.
   const Columns many = random_slices(1'000'000, 5);
   const LodIndex index(many.duration_ns);
   std::vector<SliceBox> boxes;

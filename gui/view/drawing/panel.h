@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pane that scrolls shows.
+// The content of a scrolling pane.
 #pragma once
 
 #include <functional>
@@ -12,24 +12,24 @@
 
 namespace dprof::view {
 
-// What is told of one thing: (field, value).
+// Facts about one thing: (field, value).
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// A place that can be clicked, and what that does.
+// A clickable area and its action.
 struct Link {
-  Box box;  // in the content
+  Box box;  // in content coordinates
   std::function<void()> follow;
-  bool shows = false;  // something that the timeline has: a double click goes there
-  std::string copies;  // to the clipboard; "" = nothing
+  bool shows = false;  // something on the timeline: a double click goes there
+  std::string copies;  // copied to the clipboard; "" = nothing
 };
 
-// An area in which a drag chooses a part, from left to right: `choose` takes two x of the content.
+// An area in which a drag chooses a range, from left to right: `choose` gets two x in the content.
 struct Brush {
   Box area;
   std::function<void(int from, int to)> choose;
 };
 
-// An area in which the mouse sets a value as long as it is held: `set` takes an x of the content.
+// An area in which the mouse sets a value while it is held: `set` gets an x in the content.
 struct Slider {
   Box area;
   std::function<void(int x)> set;

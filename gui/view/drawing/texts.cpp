@@ -8,13 +8,13 @@
 namespace dprof::view {
 namespace {
 
-// The one piece of state that is not a session's: a language is the process's.
+// The only state that is not a session's: the language belongs to the process.
 Texts& installed() {
   static Texts texts;
   return texts;
 }
 
-// What a text has places for: "{}" and "{1:.2f}" of fmt, "%1" of Qt. nullopt = it is no format.
+// The placeholders of a text: "{}" and "{1:.2f}" of fmt, "%1" of Qt. nullopt = invalid format.
 std::optional<std::set<std::string>> placeholders(std::string_view text) {
   std::set<std::string> found;
   int next = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people read: English, or another language that was installed. scripts/gui-texts finds these
-// calls, makes gui/texts/dprof_en.ts of their texts, and finds texts that lack them.
+// Texts for people: English, or another installed language. scripts/gui-texts finds these calls,
+// makes gui/texts/dprof_en.ts from their texts, and finds texts without such a call.
 //
 //   say("{} of {} ranks", shown, all)       as fmt::format does
 //   say_count(n, "{} rank", "{} ranks", n)  the first text for 1, the second one for all else
@@ -26,17 +26,17 @@ namespace dprof::view {
 
 using Texts = std::map<std::string, std::string, std::less<>>;  // by their English
 
-// From now on these are shown; {} = English. Returns the English of those that are passed over
-// because their placeholders are not those of the English.
+// Shows these from now on; {} = English. Returns the English of those that are ignored because
+// their placeholders differ from the English ones.
 std::vector<std::string> install_texts(Texts texts);
 
-// As it is shown: `text` itself, or what lives until others are installed.
+// The text to show: `text` itself, or one that lives until others are installed.
 [[nodiscard]] std::string_view translated(std::string_view text);
 
 // Marks a text in a table.
 consteval std::string_view english(const char* text) { return text; }
 
-// A translation that cannot be formatted is as if there were none.
+// A translation that cannot be formatted is treated as missing.
 [[nodiscard]] std::string say_with(fmt::string_view format, fmt::format_args arguments);
 
 template <size_t kSize>

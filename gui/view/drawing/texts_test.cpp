@@ -41,7 +41,7 @@ TEST_F(TextsTest, AnotherLanguageTakesItsOrderOfWords) {
   EXPECT_EQ(say("wall"), "wall");
 }
 
-// A figure that a translation forgot would be missing without a word.
+// A figure that a translation omitted would be missing without notice.
 TEST_F(TextsTest, TranslationsWithOtherPlaceholdersArePassedOver) {
   EXPECT_THAT(install_texts({{"{} lost", "verloren"},
                              {"{} of {} ranks", "{} Ränge"},

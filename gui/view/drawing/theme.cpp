@@ -16,8 +16,8 @@ constexpr Rgb hex(uint32_t value) {
           static_cast<uint8_t>(value)};
 }
 
-// Safe for colour-blind people (after Okabe and Ito); the same in both themes, so that a category
-// keeps its colour.
+// Safe for colour-blind people (after Okabe and Ito); the same in both themes, so that each
+// category keeps its colour.
 constexpr void set_categories(Theme& theme) {
   const auto set = [&](Category category, uint32_t value) {
     theme.colours[static_cast<size_t>(category)] = hex(value);
@@ -150,7 +150,7 @@ double contrast(Rgb a, Rgb b) {
 }
 
 Rgb label_on(Rgb fill) {
-  constexpr Rgb kDarkText{0, 0, 0};  // softer ones fall short on the middle tones
+  constexpr Rgb kDarkText{0, 0, 0};  // softer ones have too little contrast on middle tones
   constexpr Rgb kLightText{0xFF, 0xFF, 0xFF};
   return contrast(fill, kLightText) >= 4.5 ? kLightText : kDarkText;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What colours are for (roles), and their values in the light and the dark theme. Draw lists name
-// roles only, so that they depend on neither theme nor screen.
+// The purposes of colours (roles), and their values in the light and the dark theme. Draw lists
+// name only roles, so they depend on neither theme nor screen.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class Role : uint8_t {
   kStepLine,
   kText,
   kTextDim,
-  kTextFaint,  // for what is not needed to read: ticks, separators
+  kTextFaint,  // not essential: ticks, separators
   kAccent,
   kAccentSoft,  // selected rows
   kProblem,
@@ -67,7 +67,7 @@ struct Theme {
 // Relative luminance and contrast as WCAG 2 defines them (1…21).
 [[nodiscard]] double luminance(Rgb colour);
 [[nodiscard]] double contrast(Rgb a, Rgb b);
-// Black or white-ish, whichever reads better on `fill`: always 4.5 : 1 or more.
+// Black or near-white, whichever reads better on `fill`: always 4.5 : 1 or more.
 [[nodiscard]] Rgb label_on(Rgb fill);
 
 }  // namespace dprof::view

@@ -75,7 +75,7 @@ Interval zoomed(const TimeScale& scale, int pixel, int numerator, int denominato
 }
 
 Interval panned(const TimeScale& scale, int pixels, Interval bounds) {
-  // The same length in both directions, so that going there and back ends where it began.
+  // The same length in both directions, so that going there and back ends at the start.
   const DurationNs length = scale.time_of(std::abs(pixels)) - scale.time_of(0);
   const DurationNs by = pixels < 0 ? -length : length;
   return kept_inside({scale.range().begin + by, scale.range().end + by}, bounds);

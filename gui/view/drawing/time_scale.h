@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels and time, in integers: what is drawn and what is hit are the same nanosecond.
+// Pixels and time, in integers: drawing and hit testing use the same nanosecond.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class TimeScale {
  public:
   TimeScale(Interval range, int width);
 
-  // The pixel column that shows `time`; far outside, a value just beyond the screen.
+  // The pixel column that shows `time`; if far outside, a value just beyond the screen.
   [[nodiscard]] int pixel_of(TraceNs time) const;
   // The first nanosecond of a pixel column.
   [[nodiscard]] TraceNs time_of(int pixel) const;
@@ -32,18 +32,18 @@ class TimeScale {
   int width_;
 };
 
-// The range after zooming by numerator/denominator (below 1 = in), with the time under `pixel` kept
-// there, inside `bounds`.
+// The range after zooming by numerator/denominator (below 1 = in), inside `bounds`; the time under
+// `pixel` stays there.
 [[nodiscard]] Interval zoomed(const TimeScale& scale, int pixel, int numerator, int denominator,
                               Interval bounds);
 
 // The range moved by a number of pixels, inside `bounds`.
 [[nodiscard]] Interval panned(const TimeScale& scale, int pixels, Interval bounds);
 
-// The range shifted (and cut, where it is longer) so that it lies inside `bounds`.
+// The range shifted (and cut, if it is longer) so that it is inside `bounds`.
 [[nodiscard]] Interval kept_inside(Interval range, Interval bounds);
 
-// The range with that part of its length added on each side.
+// The range extended by that part of its length on each side.
 [[nodiscard]] Interval padded(Interval range, int per_thousand);
 
 struct Tick {

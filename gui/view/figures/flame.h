@@ -15,7 +15,7 @@
 namespace dprof::view {
 
 enum class FlameOrder : uint8_t {
-  kTopDown,   // callers above callees, the most expensive first
+  kTopDown,   // callers, then callees, the most expensive first
   kByTime,    // the same in order of first occurrence
   kBottomUp,  // names by own time, with their callers
   kSandwich,  // of one name: its callers and its callees

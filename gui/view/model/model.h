@@ -140,7 +140,7 @@ void ask_of(Model& model, std::shared_ptr<const analyzer::WhatIfModel> asked);
                                 std::vector<analyzer::RankLanes> lanes);
 
 // Opens and analyses a run, and loads the events of these ranks, or of all. Called on a worker
-// thread; `progress` on the same one, and `found` once it is known what is to be read.
+// thread; `progress` on the same one, and `found` once it is known what will be read.
 using RunFound = std::function<void(const analyzer::Run& run)>;
 Result<std::shared_ptr<const Model>> load_model(
     const std::vector<std::filesystem::path>& paths, const analyzer::AnalysisOptions& options,

@@ -25,7 +25,7 @@ constexpr int kCollectivesMargin = 16;
 constexpr int kCollectivesChoicesHeight = 46;
 constexpr int kCollectivesHeadHeight = 24;
 constexpr int kTop =
-    kCollectivesChoicesHeight + kCollectivesHeadHeight;  // above the lines, and always in view
+    kCollectivesChoicesHeight + kCollectivesHeadHeight;  // above the lines, always visible
 
 constexpr std::array<Column, 10> kCollectivesColumns = {{
     {english("collective"), 230, false},
@@ -40,7 +40,7 @@ constexpr std::array<Column, 10> kCollectivesColumns = {{
     {english("transfer"), 180, true},
 }};
 
-// Of a group. Times are medians over its collectives.
+// For a group. Times are medians over its collectives.
 constexpr std::array<Column, 11> kGroupColumns = {{
     {english("collective"), 120, false},
     {english("communicator"), 120, false},
@@ -67,7 +67,7 @@ std::optional<int64_t> step_of(const Model& model, TraceNs at) {
   return step ? std::optional(model.steps[*step].index) : std::nullopt;
 }
 
-// How fast data moved, as nccl-tests counts; "" = not known.
+// Bus bandwidth as in nccl-tests; "" = not known.
 std::string bandwidth_text(const CollectiveKind& kind, size_t ranks, int64_t transfer_ns) {
   if (!kind.bytes) return {};
   const auto bandwidth = analyzer::bandwidth_of(
@@ -200,7 +200,7 @@ class CollectivesPainter {
                one.complete ? Role::kText : Role::kProblem);
   }
 
-  // Above the lines, however far they are scrolled.
+  // Above the lines, regardless of scrolling.
   void paint_head() {
     list().rect({0, top_, panel_.width, kTop}, Role::kCanvas);
     int x = kCollectivesMargin;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page Collectives: a line per collective, over all ranks: who came last, how long the others
-// waited, how long data moved.
+// waited, how long the transfer took.
 //
-// Cost  a frame follows the lines in view; the lines are sorted once per order.
+// Cost  of a frame depends on the visible lines; the lines are sorted once per order.
 #pragma once
 
 #include "gui/view/drawing/panel.h"
@@ -11,7 +11,7 @@
 
 namespace dprof::view {
 
-// What is in view when the content is scrolled down to `top`. Each line is a link.
+// The visible part when the content is scrolled down to `top`. Each line is a link.
 [[nodiscard]] Panel draw_collectives(const Model& model, CollectiveFigures& figures,
                                      Selecting& selecting, int width, int height, int top,
                                      const TextMeasure& measure);

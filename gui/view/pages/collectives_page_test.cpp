@@ -20,7 +20,7 @@ class CollectivesPageTest : public ::testing::Test {
                                     400, top, measure)
                        .list);
   }
-  // The small run with that many collectives, the waits of which are longer the later they are.
+  // The small run with this many collectives; later ones have longer waits.
   void open_many(int count) {
     Model model = test::small_model();
     const analyzer::MatchedCollective one = model.collectives.front();

@@ -25,12 +25,12 @@ using analyzer::NameCost;
 
 constexpr int kCompareMargin = 24;
 constexpr int kCompareHeadHeight = 24;
-constexpr int kCompareGap = 40;  // between the changes and what stands beside them
+constexpr int kCompareGap = 40;  // between the changes and the durations
 constexpr int kLengthsHeight = 190;
 constexpr int kLeastLengths = 220;   // pixels of width
-constexpr int kBesideLengths = 640;  // of the tables, where durations stand beside them
+constexpr int kBesideLengths = 640;  // of the tables, if durations are beside them
 constexpr int kCompareStripHeight = 16;
-constexpr int kCompareStripStripe = 4;  // of the communication that runs beside it
+constexpr int kCompareStripStripe = 4;  // of communication that runs beside it
 constexpr int kCompareStripLabel = 110;
 constexpr int kCompareStripLength = 90;  // of the text behind it
 constexpr size_t kMostBeside = 4;        // ranks
@@ -128,7 +128,7 @@ class ComparePainter {
     y_ = draw_document(said, {kCompareMargin, y_}, width, measure_, panel_.list);
   }
 
-  // As `dprof diff` says it: A is this run, B the other.
+  // As in `dprof diff`: A is this run, B the other.
   void paint_answer() {
     y_ += 10;
     if (!runs_->diff) {
@@ -189,7 +189,7 @@ class ComparePainter {
     }
   }
 
-  // The chosen step where both runs have it.
+  // The chosen step if both runs have it.
   [[nodiscard]] std::pair<int64_t, int64_t> shown_steps_of_both() const {
     const std::optional<int64_t> chosen = selecting_.selection().step;
     const auto has = [&](const OtherRank& other) {
@@ -231,7 +231,7 @@ class ComparePainter {
     y_ += kCompareStripHeight + 2;
   }
 
-  // The first table is where the change is: beside it durations of the chosen name.
+  // The first table is where the change is: beside it, durations of the chosen name.
   void paint_changes() {
     if (!runs_->diff) return paint_lengths(runs_->comparison, y_);
     const analyzer::Document all = analyzer::changes_section(*runs_->diff, {.top = kComparedTop});
@@ -264,7 +264,7 @@ class ComparePainter {
     }
   }
 
-  // Beside the changes, of the chosen name: how long its events take in each run, one over the
+  // Beside the changes, for the chosen name: how long its events take in each run, one above the
   // other on one scale, per rank and step.
   void paint_lengths(const analyzer::RunComparison& comparison, int top) {
     const auto name =
@@ -353,7 +353,7 @@ analyzer::ComparedRun side_of(const Model& model, const RunEvents& events) {
   return run;
 }
 
-// What `dprof diff` reads of a run: names are summed up on as many ranks.
+// The digest of a run as `dprof diff` uses it: names are summed over as many ranks.
 Result<analyzer::RunFacts> facts_of(const Model& model, const RunEvents& events) {
   analyzer::Report report = model.report;
   const size_t ranks = std::min(analyzer::Names::kMostRanks, model.ranks.size());
@@ -368,7 +368,7 @@ Result<analyzer::RunFacts> facts_of(const Model& model, const RunEvents& events)
   return analyzer::facts_of_json(analyzer::render_json(report), model.run.name);
 }
 
-// The index of a steady step of median length; of a run without any the first step's.
+// Index of a steady step of median length; if a run has none, of the first step.
 int64_t usual_step_of(const Model& model) {
   std::vector<analyzer::StepWindow> steady;
   for (const analyzer::StepWindow& step : model.steps) {

@@ -46,7 +46,7 @@ TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
   run.report.breakdown = breakdown(40 * kMs);
   other.report.breakdown = breakdown(10 * kMs);
   other.run.name = "faster";
-  // Rank 2 fetches its input as quickly as the others.
+  // Rank 2 fetches its input as fast as the others.
   analyzer::RankLanes lanes = other.ranks[2].lanes();
   for (int64_t& length : lanes.threads[0].depths[1].duration_ns)
     length = length == 40 * kMs ? 10 * kMs : length;
@@ -100,7 +100,7 @@ TEST_F(ComparePageTest, StepsOfBothLieOnOneScale) {
   EXPECT_THAT(to_text(drawn.list), HasSubstr("Step 1 of both"));
   EXPECT_THAT(to_text(drawn.list), HasSubstr("100 ms"));
   EXPECT_THAT(to_text(drawn.list), HasSubstr("75.0 ms"));
-  // What is drawn of B ends at three quarters of what is drawn of A.
+  // The drawing of B ends at three quarters of the drawing of A.
   int ends[2] = {0, 0};
   std::vector<int> lines;
   for (const Command& command : drawn.list.commands()) {
@@ -145,7 +145,7 @@ TEST_F(ComparePageTest, DurationsOfTheChosenNameLieOverEachOther) {
       outline.assign(points.begin(), points.end());
     }
   }
-  // From the first length that either run has: 2, 3, 4 half octaves and one that is empty.
+  // From the shortest length in either run: 2, 3, 4 half octaves and an empty one.
   ASSERT_EQ(bars.size(), 4U);
   EXPECT_NEAR(bars[1].h, 2 * bars[0].h, 1);
   EXPECT_EQ(bars[2].h, 0);

@@ -36,8 +36,8 @@ constexpr int kHeatmapGapped = 7;     // and so high ones a gap between them
 constexpr int kAxisEvery = 90;        // pixels between numbers of steps
 constexpr int kPartOfCulprits = 3;    // of the map's height, at most
 
-// Where rows stand in a map: even, but those of culprits are as high as a name, as long as they
-// leave the others most of the map.
+// Row positions in a map: even, but culprits' rows are as high as a name, as long as they leave the
+// others most of the map.
 class RowPlaces {
  public:
   RowPlaces(const Model& model, const StepMatrix& matrix, int pixels) : pixels_(pixels) {
@@ -76,7 +76,7 @@ class RowPlaces {
   [[nodiscard]] bool is_culprit(size_t row) const { return guilty_[row]; }
   [[nodiscard]] int top(size_t row) const { return static_cast<int>(std::ceil(begins_[row])); }
   [[nodiscard]] int middle(size_t row) const { return (top(row) + top(row + 1)) / 2; }
-  // Which of them stand in a pixel: first and one past the last, never none.
+  // Those within a pixel: first and one past the last, at least one.
   [[nodiscard]] std::pair<size_t, size_t> at(int pixel) const {
     const size_t first = row_of(pixel);
     return {first, std::max(first + 1, row_of(pixel + 1))};
@@ -84,8 +84,8 @@ class RowPlaces {
   [[nodiscard]] size_t size() const { return guilty_.size(); }
   [[nodiscard]] int pixels() const { return pixels_; }
 
-  // Rows with a label that takes so many pixels: culprits and the chosen ones as far as they fit,
-  // and others evenly between them.
+  // Rows with a label of this height: culprits and the chosen ones as far as they fit, and others
+  // evenly between them.
   template <typename Chosen>
   [[nodiscard]] std::vector<size_t> labelled(int needed, const Chosen& chosen) const {
     std::vector<size_t> rows;
@@ -110,7 +110,7 @@ class RowPlaces {
   }
 
  private:
-  // The last one that begins there or before.
+  // The last one that begins there or earlier.
   [[nodiscard]] size_t row_of(int pixel) const {
     const auto after = std::ranges::upper_bound(begins_, static_cast<double>(pixel));
     return static_cast<size_t>(after - begins_.begin()) - 1;
@@ -136,7 +136,7 @@ Role colour_of(Metric metric) {
   return Role::kAccent;
 }
 
-// The least of 1, 2, 5, 10, 20, 50, … that is not below.
+// The smallest of 1, 2, 5, 10, 20, 50, … that is not below the value.
 int64_t round_number(double least) {
   int64_t power = 1;
   while (static_cast<double>(power) * 10 < least) power *= 10;
@@ -146,7 +146,7 @@ int64_t round_number(double least) {
   return 10 * power;
 }
 
-// Without a sign where the digits are all 0.
+// Without a sign if all digits are 0.
 std::string ms_or_none(int64_t ns) {
   constexpr int64_t kShownAsZero = 50 * kNsPerUs;
   if (ns == StepMatrix::kUnknown) return "–";
@@ -187,7 +187,7 @@ class HeatmapPainter {
   }
 
  private:
-  // The words above the map, and what the colours mean.
+  // The words above the map, and the legend of its colours.
   void paint_choices() {
     int x = kHeatmapMargin;
     if (use_ == PageUse::kReport) {
@@ -277,7 +277,7 @@ class HeatmapPainter {
     return map().x + position_of(column, matrix_.steps.size(), map().w);
   }
 
-  // Round numbers, as far apart as their texts need.
+  // Round numbers, spaced as their texts need.
   void paint_axis() {
     const double pixels = static_cast<double>(map().w) / static_cast<double>(matrix_.steps.size());
     const int64_t every = round_number(std::ceil(kAxisEvery / pixels));
@@ -323,7 +323,7 @@ class HeatmapPainter {
   void fill_line(std::pair<size_t, size_t> rows, std::span<const std::pair<size_t, size_t>> columns,
                  Out out) const {
     const size_t steps = matrix_.steps.size();
-    std::vector<uint8_t> cells(steps);  // over the rows, step by step
+    std::vector<uint8_t> cells(steps);  // over the rows, by step
     for (size_t r = rows.first; r < rows.second; ++r) {
       const uint8_t* row = matrix_.levels.data() + r * steps;
       for (size_t s = 0; s < steps; ++s) cells[s] = std::max(cells[s], row[s]);
@@ -341,7 +341,7 @@ class HeatmapPainter {
                                         : std::ranges::any_of(matrix_.members[row], chosen);
   }
 
-  // "rank 517  node-64"; of a group with its worst "node-64 (8): rank 517".
+  // "rank 517  node-64"; for a group its worst rank: "node-64 (8): rank 517".
   [[nodiscard]] std::string label_of(size_t row) const {
     const RankModel& rank = model_.ranks[matrix_.ranks[row]];
     const std::string* group = name_of_group(row);
@@ -351,7 +351,7 @@ class HeatmapPainter {
     return say("rank {}{}", rank.rank, model_.report.run.hosts > 1 ? "  " + rank.host : "");
   }
 
-  // By which the rows are divided; nullptr = they are not.
+  // The division of the rows; nullptr = none.
   [[nodiscard]] const std::string* name_of_group(size_t row) const {
     if (!figures_.rows().division) return nullptr;
     const RankDivision& division = divisions()[*figures_.rows().division];
@@ -396,7 +396,7 @@ class HeatmapPainter {
     page_.list.text(box, ms_or_none(ns), {.font = Font::kMono, .align = Align::kRight});
   }
 
-  // Own delays are around 0 in the mean: of them the worst rank's counts.
+  // Mean own delays are around 0: show the worst rank's.
   [[nodiscard]] std::vector<int64_t> strip_values() const {
     if (matrix_.metric != Metric::kOwnDelay) return matrix_.step_mean_ns;
     std::vector<int64_t> highest(matrix_.steps.size(), StepMatrix::kUnknown);
@@ -407,7 +407,7 @@ class HeatmapPainter {
     return highest;
   }
 
-  // The mean over ranks of each step, or the worst rank of each, as bars.
+  // For each step the mean over ranks, or the worst rank, as bars.
   void paint_strip() {
     const Box strip{map().x, map().y + map().h + 10, map().w, kStripHeight - 14};
     const bool delays = matrix_.metric == Metric::kOwnDelay;
@@ -458,7 +458,7 @@ class HeatmapPainter {
   const TextMeasure& measure_;
   PageUse use_;
   HeatmapPage page_;
-  int choices_y_ = kChoicesTop;      // of the line of words that is being painted
+  int choices_y_ = kChoicesTop;      // of the line of words being painted
   std::optional<RowPlaces> places_;  // once there is a map
 };
 
@@ -475,7 +475,7 @@ std::optional<HeatmapCell> heatmap_cell_at(const Model& model, const StepFigures
   const StepMatrix& matrix = figures.matrix();
   const auto [row, rows_end] = RowPlaces(model, matrix, map.h).at(at.y - map.y);
   const auto [first, end] = part_of(at.x - map.x, map.w, matrix.steps.size());
-  // Of several in one pixel the one that it shows.
+  // If several share a pixel, the one that it shows.
   size_t best_row = row;
   size_t best = first;
   for (size_t r = row; r < rows_end; ++r) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page Ranks × steps: who is slow when. A row per rank, or per group the highest of its ranks;
-// a column per step. Where there are more of them than pixels, a pixel shows the largest of its
-// values; but the rows of culprits are as high as their names.
+// The page Ranks × steps: who is slow when. A row per rank, or per group with the highest of its
+// ranks; a column per step. If there are more cells than pixels, a pixel shows its largest value;
+// but the rows of culprits are as high as their names.
 //
-// Cost  follows the pixels; the matrix is made once per figure and order.
+// Cost  depends on the pixels; the matrix is made once per figure and order.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace dprof::view {
 
-// A word above the map, or a group's name beside it: what a click on it chooses.
+// A word above the map, or a group's name beside it, and what a click on it chooses.
 struct HeatmapChoice {
   Box box;
   std::string title;
@@ -28,7 +28,7 @@ struct HeatmapChoice {
 struct HeatmapPage {
   DrawList list;
   std::vector<HeatmapChoice> choices;
-  Box map;  // empty if there is nothing to show
+  Box map;  // empty without data
 };
 
 // A rank and a step.
@@ -46,7 +46,7 @@ struct HeatmapCell {
                                                          const StepFigures& figures, const Box& map,
                                                          Point at);
 
-// The cell under the mouse, and its figure beside it.
+// The cell under the mouse, with its figure beside it.
 [[nodiscard]] DrawList draw_heatmap_overlay(const Model& model, const StepFigures& figures,
                                             const Box& map, std::optional<Point> mouse,
                                             const TextMeasure& measure);

@@ -23,8 +23,8 @@ constexpr int kMatrixMargin = 16;
 constexpr int kMatrixLabelWidth = 76;
 constexpr int kMatrixAxisHeight = 24;
 constexpr int kLargestCell = 76;
-constexpr int kNumbered = 54;        // cells at least that wide have their figure in them
-constexpr int kMatrixGapped = 7;     // and so wide ones a gap between them
+constexpr int kNumbered = 54;        // cells at least this wide show their figure
+constexpr int kMatrixGapped = 7;     // and ones this wide have a gap between them
 constexpr int kMatrixLabelled = 15;  // pixels that a rank's number needs
 constexpr int kBesideMap = 32;
 constexpr int kMatrixHeadHeight = 24;
@@ -108,7 +108,7 @@ class MatrixPainter {
                                                  : Role::kAccent;
   }
 
-  // The words of a line, which continues below where the window is narrow.
+  // The words of a line, wrapped if the window is narrow.
   class ChoiceLine {
    public:
     ChoiceLine(MatrixPainter& on, int y) : on_(on), y_(y) {}
@@ -131,7 +131,7 @@ class MatrixPainter {
     int y_;
   };
 
-  // Each by its name; of many ranks those that are numbered as one, and no more than fit a line or
+  // Each by name; of many ranks, numbered families as one, and no more than fit in a line or two.
   // two.
   [[nodiscard]] std::vector<std::string> offered_communicators() const {
     constexpr size_t kMostOffered = 24;
@@ -165,7 +165,7 @@ class MatrixPainter {
     }
   }
 
-  // What the map shows, and what is not in it.
+  // What the map shows, and what it omits.
   void paint_about() {
     bottom_ = std::max(bottom_, 10);
     sentence(fmt::format("{}: {}.", translated(info_of(choice_.measure).title),
@@ -184,7 +184,7 @@ class MatrixPainter {
     bottom_ += 10;
   }
 
-  // Times between ranks are no better known than their clocks.
+  // Times between ranks are only as exact as their clocks.
   void paint_clock_bound() {
     if (choice_.measure == PairMeasure::kBytes || choice_.measure == PairMeasure::kMessages) return;
     const std::optional<DurationNs> bound = model_.clock_bound();
@@ -211,7 +211,7 @@ class MatrixPainter {
     bottom_ += 10 + kLineHeight;
   }
 
-  // A square, as large as the window has room for.
+  // A square, as large as fits into the window.
   void place_map() {
     const auto ranks = static_cast<int>(map_.ranks.size());
     const int wide =
@@ -233,8 +233,8 @@ class MatrixPainter {
     return {box_.x + std::min(x, box_.w - 1), box_.y + std::min(y, box_.h - 1), w, h};
   }
 
-  // Of many ranks the waits of a run add up to something even where all is well: what could not be
-  // noticed in a step is pale.
+  // With many ranks a run's waits add up even if all is well: values below the detection floor of a
+  // step are pale.
   [[nodiscard]] double strongest() const {
     double most = std::max(map_.cells.front().value, 1.0);
     const analyzer::Report& report = model_.report;
@@ -246,7 +246,7 @@ class MatrixPainter {
     return most;
   }
 
-  // Where several pairs share a pixel, it shows the highest.
+  // If several pairs share a pixel, it shows the highest.
   void paint_map() {
     std::vector<uint8_t> levels(static_cast<size_t>(box_.w) * static_cast<size_t>(box_.h), 0);
     const double most = strongest();
@@ -268,7 +268,7 @@ class MatrixPainter {
       const auto pick = [&on = figures_, pair = cell.pair] { on.select(pair); };
       if (map_.cells.size() <= kMostCellLinks) panel_.links.push_back({at, pick, /*shows=*/true});
       if (numbered) {
-        constexpr double kDark = 0.55;  // of the highest: text on it has to be light or dark
+        constexpr double kDark = 0.55;  // of the highest: its text must be light or dark
         list().text(at, figure_text(cell.value, choice_.measure),
                     {.role = cell.value / most > kDark ? colour() : Role::kText,
                      .font = Font::kSmall,
@@ -315,7 +315,7 @@ class MatrixPainter {
     }
   }
 
-  // Of many ranks who waits for whom as flows, else the most expensive pairs, in words.
+  // With many ranks who waits for whom as flows, else the most expensive pairs, in words.
   void paint_lines() {
     if (choice_.measure == PairMeasure::kWait && has_many_ranks(model_)) {
       paint_flows();
@@ -324,7 +324,7 @@ class MatrixPainter {
     }
   }
 
-  // "rank 21 ← 63 ranks", what each of them waited in the mean, and all of them together.
+  // "rank 21 ← 63 ranks", the mean wait of each, and the total.
   void paint_flows() {
     const std::vector<PairFlow> flows = flows_of(map_);
     const int x = box_.x + box_.w + kBesideMap;

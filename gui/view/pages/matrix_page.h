@@ -9,8 +9,8 @@
 
 namespace dprof::view {
 
-// A click on a pair selects both ranks and the collective or message that counts most in it.
-// `top`: how far the page is scrolled. In a report it ends at its height.
+// A click on a pair selects both ranks and the collective or message that counts most in it. `top`:
+// how far the page is scrolled. In a report it ends at its full height.
 [[nodiscard]] Panel draw_matrix_page(const Model& model, PairFigures& figures,
                                      const Selection& selection, int width, int height, int top,
                                      const TextMeasure& measure, PageUse use = PageUse::kWindow);

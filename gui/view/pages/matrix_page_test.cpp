@@ -138,7 +138,7 @@ TEST(LabelledPlaces, StandAtAnEvenStrideAndLeaveTheWantedOnesRoom) {
   EXPECT_THAT(labelled_places(64, 640, 24, all).size(), 22U) << "no two overlap";
 }
 
-// What could not be noticed is pale, as on Ranks × steps.
+// Values below the detection floor are pale, as on Ranks × steps.
 TEST_F(MatrixPageTest, OfManyHealthyRanksNoCellIsStrong) {
   Model model = test::small_model();
   for (int rank = 3; rank < 30; ++rank) {

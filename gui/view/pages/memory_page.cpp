@@ -148,7 +148,7 @@ class MemoryPainter {
     return y + height > top_ && y < top_ + height_;
   }
 
-  // Where a rank's line has its curve, and its bar.
+  // The positions of a rank's curve and bar in its line.
   [[nodiscard]] Box curve_place(bool with_bar) const {
     const int whole = std::max(room() - kMemoryLabelWidth - kMemoryFigureWidth, 0);
     return {kMemoryMargin + kMemoryLabelWidth, y_ + (kMemoryRankLine - kCurveHeight) / 2,
@@ -161,7 +161,7 @@ class MemoryPainter {
             whole - left, kBarHeight};
   }
 
-  // Name and figure of a rank, and what `inside` paints; the rest of the line is a link to it.
+  // Name and figure of a rank, and what `inside` paints; the rest of the line links to it.
   template <typename Inside>
   void rank_line(int rank, const std::string& label, const std::string& figure,
                  const Inside& inside) {
@@ -195,7 +195,7 @@ class MemoryPainter {
     return of == model->memory.end() ? nullptr : &*of;
   }
 
-  // The whole run's times above the curves.
+  // The whole run's time axis above the curves.
   void paint_axis(int width, std::string_view beside) {
     const TimeScale scale(viewport_.whole(), std::max(width, 1));
     for (const Tick& tick : ruler_ticks(scale, 110)) {
@@ -211,7 +211,7 @@ class MemoryPainter {
     y_ += kLineHeight;
   }
 
-  // A step in it is a link to it, where steps are wide enough.
+  // A step in it links to that step, if steps are wide enough.
   void paint_curve(const MemoryTrack& track, int rank, Box area, int64_t full) {
     const TimeScale scale(viewport_.whole(), std::max(area.w, 1));
     body_.rect(area, Role::kLaneBackground);
@@ -231,8 +231,8 @@ class MemoryPainter {
     }
   }
 
-  // Of many ranks those with the most, the least and the median, those that are worth a look
-  // otherwise, and the selected ones; `of` tells rank and bytes.
+  // Of many ranks: those with the most, the least and the median memory, other notable ranks, and
+  // the selected ones; `of` holds rank and bytes.
   template <typename One, typename Of>
   void keep_shown(std::vector<One>& all, const Of& of) const {
     if (use_ == PageUse::kReport || !has_many_ranks(model_) || all.size() <= kMostShownRanks)
@@ -327,7 +327,7 @@ class MemoryPainter {
     if (column > 0) y_ += kLineHeight;
   }
 
-  // Of the selected rank, else of the one with the largest peak.
+  // For the selected rank, else the one with the largest peak.
   [[nodiscard]] const RankMemory* explained(const analyzer::Memory& memory) const {
     for (const RankMemory& one : memory.per_rank) {
       if (selecting_.selection().has_rank(one.rank) && !one.at_peak.empty()) return &one;

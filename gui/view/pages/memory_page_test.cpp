@@ -53,7 +53,7 @@ analyzer::RankMemory peak_of(int rank, int64_t parameters, int64_t activations) 
 TEST_F(MemoryPageTest, AllRanksOnOneScale) {
   open({.per_rank = {peak_of(0, kGb, 2 * kGb), peak_of(2, kGb, 7 * kGb)}});
   const Panel drawn = page();
-  // Bar lengths are in proportion to bytes, over ranks as within one.
+  // Bar lengths are proportional to bytes, across ranks and within one.
   std::vector<int> widths;
   for (const Command& command : drawn.list.commands()) {
     if (command.kind == CommandKind::kRect && is_category(command.role) && command.box.h == 17)
@@ -130,7 +130,7 @@ TEST_F(MemoryPageTest, OverTheRunOnTheScaleOfAllRanks) {
   EXPECT_NEAR(held[2].h, 4 * held[1].h, 4);
   EXPECT_NEAR(held[1].w, 2 * held[2].w, 3);
 
-  // A step in the curve is a link to it.
+  // A step in the curve links to it.
   const auto at = [&](Box box) {
     return std::ranges::find_if(drawn.links, [&](const Link& link) {
       return link.box.contains(box.x + box.w / 2, box.y + 1);

@@ -31,7 +31,7 @@ constexpr int kOverviewLegendWidth = 250;
 constexpr int kReasonWidth = 120;
 constexpr int kSpreadGap = 12;
 constexpr int kLeastPlot = 60;
-constexpr double kOverviewLeastShare = 0.0005;  // of the step, to be listed
+constexpr double kOverviewLeastShare = 0.0005;  // of the step, minimum to be listed
 
 constexpr std::array<Column, 6> kSpreadColumns = {{
     {english("best"), 84, true},
@@ -141,7 +141,7 @@ class OverviewPainter {
   }
 
   // How the ranks differ: each part of the step from its best to its worst rank, as distances from
-  // the median one, all on one scale.
+  // the median rank, all on one scale.
   void paint_spread() {
     const std::vector<RankSpread> spreads = rank_spreads(model_);
     if (spreads.empty()) return;
@@ -173,8 +173,8 @@ class OverviewPainter {
     }
   }
 
-  // A culprit's line says something where it is far from the others: in its own work, not where it
-  // waits a little more.
+  // A culprit's line is informative if it is far from the others: in its own work, not where it
+  // waits slightly longer.
   [[nodiscard]] static bool is_far(const RankSpread& spread, int64_t scale) {
     constexpr int64_t kPart = 4;
     return spread.worst_ns - spread.median_ns > scale / kPart;
@@ -184,7 +184,7 @@ class OverviewPainter {
     return analyzer::unit_of(report_).text(static_cast<double>(ns));
   }
 
-  // From best to worst a line, from p10 to p90 a box, a mark at the median; culprits are dots.
+  // A line from best to worst, a box from p10 to p90, a mark at the median; culprits are dots.
   void paint_plot(const RankSpread& spread, int64_t scale, Box area) {
     constexpr int kBox = 8;
     constexpr int kDot = 8;
@@ -209,7 +209,7 @@ class OverviewPainter {
                  0, kDot / 2);
   }
 
-  // Of many ranks those that are worth a look, and what is selected.
+  // Of many ranks the notable ones, and the selected ones.
   [[nodiscard]] std::vector<std::pair<int, std::string>> listed_ranks() const {
     std::vector<std::pair<int, std::string>> listed;
     if (!has_many_ranks(model_)) {

@@ -7,7 +7,7 @@
 
 namespace dprof::view {
 
-// A line per rank is a link to it.
+// The line of a rank links to it.
 [[nodiscard]] Panel draw_overview_page(const Model& model, Selecting& selecting, int width,
                                        int height, const TextMeasure& measure);
 

@@ -40,7 +40,7 @@ constexpr std::array<Column, 6> kLineColumns = {{
     {english("which is"), 300, false},
 }};
 
-// Which axis goes to the right, and which downwards in blocks.
+// The axis to the right, and those downwards in blocks.
 struct GridShape {
   size_t across = 0;         // position in RankGroups::axes
   std::vector<size_t> down;  // likewise, outermost first
@@ -134,7 +134,7 @@ class TopologyPainter {
                                                         : role_of(analyzer::Category::kExposedWait);
   }
 
-  // Where one is late all wait: they must not outshine it.
+  // If one is late all wait: the waits must not outshine it.
   [[nodiscard]] double strongest() const {
     constexpr double kOfWaits = 0.55;
     return figures_.measure() == GridMeasure::kWait ? kOfWaits : 1;
@@ -227,7 +227,7 @@ class TopologyPainter {
                       0.0, 1.0);
   }
 
-  // A picture for each block; where several ranks share a pixel, it shows the highest.
+  // A picture per block; if several ranks share a pixel, it shows the highest.
   void paint_cells() {
     for (size_t block = 0; block < shape_.blocks(); ++block) {
       const int top = row_top(block * shape_.rows_of_block);
@@ -255,7 +255,7 @@ class TopologyPainter {
            static_cast<int>(block) * after_block();
   }
 
-  // A culprit is seen whatever its figure, and no smaller than a dot.
+  // A culprit is visible whatever its figure, and at least a dot.
   void paint_marks(size_t rank) {
     constexpr int kDot = 8;
     const Box box = cell_box(rank);
@@ -314,7 +314,7 @@ class TopologyPainter {
     }
   }
 
-  // "rank 37"; of several "8 ranks of node-5".
+  // "rank 37"; for several "8 ranks of node-5".
   [[nodiscard]] std::string name_of_culprits(const std::vector<size_t>& ranks) const {
     const RankModel& first = model_.ranks[ranks.front()];
     if (ranks.size() == 1) return say("rank {}", first.rank);
@@ -324,7 +324,7 @@ class TopologyPainter {
                     : say("{} culprits", ranks.size());
   }
 
-  // Names at the left, "stage 2 · tensor 5"; at the right the waits of the row's communicator.
+  // Names on the left, "stage 2 · tensor 5"; on the right the waits of the row's communicator.
   void paint_rows() {
     const std::vector<int64_t>& waits = waits_[shape_.across];
     const int64_t most =
@@ -378,7 +378,7 @@ class TopologyPainter {
     return name.empty() ? say("all ranks") : name;
   }
 
-  // A click selects the ranks of a line. The timeline stays as it is: they may be thousands.
+  // A click selects the ranks of a line. The timeline does not change: they can be thousands.
   void add_link(Box box, size_t axis, size_t line) {
     panel_.links.push_back({box, [&on = selecting_, &model = model_, axis, line] {
                               Selection ranks;
@@ -387,7 +387,7 @@ class TopologyPainter {
                             }});
   }
 
-  // Below each block, by column, the waits of the communicators that run down in it.
+  // Below each block, by column, the waits of its vertical communicators.
   void paint_strips() {
     if (shape_.down.empty() || waits_[shape_.down.back()].empty()) return;
     const size_t axis = shape_.down.back();
@@ -410,7 +410,7 @@ class TopologyPainter {
                 {.role = Role::kTextFaint, .font = Font::kSmall, .align = Align::kRight});
   }
 
-  // Of each direction how long its communicators are waited in, and in which longest.
+  // For each axis how long its communicators are waited in, and the longest wait.
   void paint_lines() {
     if (std::ranges::all_of(waits_, &std::vector<int64_t>::empty)) return;
     bottom_ += 4;
@@ -448,14 +448,14 @@ class TopologyPainter {
   int width_;
   int height_;
   const TextMeasure& measure_;
-  const GridShape shape_{axes_};         // only where there are axes
+  const GridShape shape_{axes_};         // only if there are axes
   std::unordered_set<size_t> culprits_;  // positions in Model::ranks
   std::vector<size_t> rows_;             // by rank
   std::unordered_set<size_t> guilty_row_;
   std::unordered_set<size_t> chosen_row_;
   std::unordered_set<size_t> chosen_column_;
-  std::map<size_t, std::vector<size_t>> guilty_column_;  // with its culprits
-  Box grid_;                                             // without what is between blocks
+  std::map<size_t, std::vector<size_t>> guilty_column_;  // including its culprits
+  Box grid_;                                             // excluding gaps between blocks
   int bottom_ = 0;
   Panel panel_;
 };

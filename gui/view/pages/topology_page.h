@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page Topology: the ranks in the grid that their communicators make, tensor × data × pipeline,
-// coloured by what they wait; and how long each communicator of the grid is waited in.
+// The page Topology: the ranks in the grid that their communicators form, tensor × data × pipeline,
+// coloured by their waits; and how long each communicator of the grid is waited in.
 #pragma once
 
 #include "gui/view/drawing/panel.h"
@@ -8,7 +8,7 @@
 
 namespace dprof::view {
 
-// A click on a cell selects its rank, on a communicator the ranks of it.
+// A click on a cell selects its rank, on a communicator its ranks.
 [[nodiscard]] Panel draw_topology_page(const Model& model, GridFigures& figures,
                                        Selecting& selecting, int width, int height,
                                        const TextMeasure& measure);

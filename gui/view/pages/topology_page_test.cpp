@@ -26,7 +26,7 @@ analyzer::MatchedCollective collective_of(const std::string& name, const std::ve
   return one;
 }
 
-// 32 ranks: 4 tensor × 8 data. Rank 13 keeps its tensor group waiting, and that the data groups.
+// 32 ranks: 4 tensor × 8 data. Rank 13 delays its tensor group, and that delays the data groups.
 Model grid_model() {
   Model small = test::small_model();
   analyzer::Run run{.name = "grid"};
@@ -79,7 +79,7 @@ TEST_F(TopologyPageTest, ShowsTheGridAndTheCulpritByName) {
   EXPECT_THAT(text(), ::testing::ContainsRegex("rect [0-9 ]+ problem\n"));
 }
 
-// Of three steps: 24 ms for three of four ranks is 6 ms per rank and step.
+// In three steps: 24 ms for three of four ranks is 6 ms per rank and step.
 TEST_F(TopologyPageTest, SaysInWhichCommunicatorIsWaitedLongest) {
   EXPECT_THAT(text(), HasSubstr("tensor_3, ranks 12 to 15"));
   EXPECT_EQ(session.grid.waits()[0][3], 6 * kMs);

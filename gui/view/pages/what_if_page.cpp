@@ -21,10 +21,10 @@ constexpr int kControlLine = 34;
 constexpr int kControlLabel = 170;
 constexpr int kSliderWidth = 240;
 constexpr int kSliderValue = 110;
-constexpr int kAloneWidth = 110;     // what a control brings by itself
-constexpr int kControlsWidth = 760;  // as wide as they become
+constexpr int kAloneWidth = 110;     // the gain of a control by itself
+constexpr int kControlsWidth = 760;  // maximum width
 constexpr int kBestGap = 40;         // between them and the best of the catalogue
-constexpr int kBestLeast = 260;      // less room than that, and the best stand below
+constexpr int kBestLeast = 260;      // with less room, the best go below
 constexpr int kAnswerBar = 22;
 constexpr int kAnswerLabel = 90;
 constexpr int kAnswerFigure = 190;
@@ -35,13 +35,13 @@ constexpr std::array<std::string_view, 6> kGroupTitles = {
     english("Ranks"),  english("Input and host"), english("Communication"),
     english("Device"), english("Computation"),    english("Scale")};
 
-// "−12.3 ms": a step gets shorter by what is gained.
+// "−12.3 ms": a step gets shorter by the gain.
 std::string change_text(int64_t gain_ns) {
   if (gain_ns == 0) return "± 0";
   return fmt::format("{}{}", gain_ns > 0 ? "−" : "+", format_duration({std::abs(gain_ns)}));
 }
 
-// What is said without the change itself, which stands beside it.
+// The words without the change itself, which is beside them.
 std::string reason_of(const WhatIfAnswer& answer, std::string_view change) {
   std::string text = answer.error    ? answer.error->what
                      : answer.answer ? answer.answer->refused
@@ -81,7 +81,7 @@ class WhatIfPainter {
     panel_.list.rect({0, 0, width_, std::max(height_, panel_.height)}, Role::kCanvas);
     panel_.list.append(body_);
     panel_.list.append(head_, {0, top_});
-    // What is below the head cannot be clicked through it.
+    // Content below the header cannot be clicked through it.
     panel_.links = std::move(head_links_);
     for (Link& link : links_) {
       link.box = below(link.box, top_ + head_height_);
@@ -117,7 +117,7 @@ class WhatIfPainter {
 
   // --- the answer, which stays on top ---
 
-  // What is known of the changes, and whether that is still being computed.
+  // What is known about the changes, and whether it is still being computed.
   [[nodiscard]] const analyzer::WhatIf* shown_answer() const {
     const WhatIfAnswer* answer = questions_.answer();
     return answer != nullptr && is_answered(*answer) ? &*answer->answer : nullptr;
@@ -207,7 +207,7 @@ class WhatIfPainter {
                {.role = Role::kTextDim, .align = Align::kRight});
   }
 
-  // What is changed, each with a cross that takes it back; then what can be done with all.
+  // The current changes, each with a cross that removes it; then the actions for all.
   int paint_changes(int y) {
     constexpr int kHeight = 26;
     constexpr int kCross = 20;
@@ -418,7 +418,7 @@ class WhatIfPainter {
 
   static constexpr int kBestLine = 46;
 
-  // The change with its gain, and that as a bar.
+  // The change with its gain, also as a bar.
   void best_line(Box line, const analyzer::WhatIf& one, int64_t recorded) {
     const bool chosen = std::ranges::count(questions_.changes(), one.change) > 0;
     if (chosen)
@@ -447,7 +447,7 @@ class WhatIfPainter {
          }});
   }
 
-  // Those of the control that can say the change: only one of them holds.
+  // The stops that can express the change: only one of them applies.
   [[nodiscard]] std::vector<WhatIfStop> stops_with(const std::string& change) const {
     for (const WhatIfControl& control : questions_.controls()) {
       if (std::ranges::count(control.stops, change, &WhatIfStop::change) > 0) return control.stops;
@@ -464,7 +464,7 @@ class WhatIfPainter {
   int y_ = 0;
   int best_end_ = 0;
   int head_height_ = 0;
-  DrawList head_;  // from its own top
+  DrawList head_;  // from the page's top
   DrawList body_;
   std::vector<Link> head_links_;
   std::vector<Link> links_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page What if: sliders and words that change the run, and the step that the replay predicts
-// beside the recorded one.
+// The page What if: sliders and words that change the run, and the predicted step beside the
+// recorded one.
 #pragma once
 
 #include "gui/view/drawing/panel.h"
@@ -8,7 +8,7 @@
 
 namespace dprof::view {
 
-// What is in view when the content is scrolled down to `top`; the answer stays on top.
+// The visible part when the content is scrolled down to `top`; the answer stays on top.
 [[nodiscard]] Panel draw_what_if_page(const Model& model, WhatIfQuestions& questions, int width,
                                       int height, int top, const TextMeasure& measure);
 

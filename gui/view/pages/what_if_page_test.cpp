@@ -34,7 +34,7 @@ class WhatIfPageTest : public ::testing::Test {
     }
     return std::nullopt;
   }
-  // What a click on these words copies; nullopt = there is nothing to click.
+  // The text that a click on these words copies; nullopt = not clickable.
   std::optional<std::string> click(std::string_view words) {
     const Panel drawn = page();
     const auto box = box_of(drawn, words);
@@ -46,7 +46,7 @@ class WhatIfPageTest : public ::testing::Test {
     }
     return std::nullopt;
   }
-  // Moves the slider on the line of that label to a share of its way.
+  // Moves the slider on the line with that label to a share of its range.
   bool slide(std::string_view label, double share) {
     const Panel drawn = page();
     const auto box = box_of(drawn, label);
@@ -108,7 +108,7 @@ TEST_F(WhatIfPageTest, TheQuestionIsCopiedAsACommandLine) {
   EXPECT_THAT(session.what_if.changes(), ElementsAre("rank:1=peers"));
 }
 
-// The head stays on top, and what is scrolled below it cannot be clicked through it.
+// The header stays on top, and what is scrolled below it cannot be clicked through it.
 TEST_F(WhatIfPageTest, TheAnswerStaysInView) {
   session.what_if.change({"transfer=0"});
   constexpr int kTop = 300;

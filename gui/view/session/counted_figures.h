@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docks show of many events: lists, stacks, durations, marks. They show what they showed
-// before until it is counted elsewhere what they are to show, so that no frame waits.
+// What docks show of many events: lists, stacks, durations, marks. They show the previous result
+// until the new one has been computed elsewhere, so that no frame waits.
 //
-// Threading  the user interface's thread only, counts apart.
+// Threading  the user interface's thread only, except for the computations.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ class CountedFigures {
  public:
   using FlameQuery = std::pair<EventQuery, FlameOrder>;
 
-  // Of another run, or of one whose events have changed.
+  // For another run, or one whose events have changed.
   void forget(std::shared_ptr<const Model> model);
-  // From now on few events alone are counted at once.
+  // From now on only small numbers of events are counted immediately.
   void defer() { defers_ = true; }
 
   [[nodiscard]] const EventList& events(const EventQuery& query) const;
@@ -34,24 +34,24 @@ class CountedFigures {
       const EventQuery& query) const;  // however long it takes
   [[nodiscard]] const FlameTree& flame(const FlameQuery& query) const;
   [[nodiscard]] const Durations& durations(const EventQuery& query) const;
-  // Nothing until those of that name are counted: the former may be another one's.
+  // Empty until the events of that name are counted: the previous result can be another name's.
   [[nodiscard]] const NamedMarks& marks(const MarkQuery& query) const;
 
-  // What a step would take with these changes at once; each by itself. The model can be asked.
+  // The predicted step with all these changes, and with each alone. The model supports replay.
   using Changes = std::vector<std::string>;
   [[nodiscard]] const WhatIfAnswer& what_if(const Changes& changes) const;
   [[nodiscard]] const WhatIfTrials& trials(const Changes& changes) const;
 
-  // Whether the former answer is shown.
+  // Whether a previous answer is shown.
   [[nodiscard]] bool is_counting_what_if() const { return what_if_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_trials() const { return trials_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_events() const { return events_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_flame() const { return flame_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_durations() const { return durations_.wanted().has_value(); }
 
-  // To be called on any thread; what it returns, here.
+  // Call this on any thread, and pass its result here.
   using Count = std::function<std::function<void(CountedFigures&)>()>;
-  // What is to be counted now; nullopt = nothing, or the former is not done yet.
+  // The next computation; nullopt = none, or the previous one is still running.
   [[nodiscard]] std::optional<Count> next_count();
 
  private:
@@ -73,8 +73,8 @@ class CountedFigures {
   mutable Counted<Changes, WhatIfAnswer> what_if_;
   mutable Counted<Changes, WhatIfTrials> trials_;
   bool defers_ = false;
-  bool counts_ = false;       // a count is under way
-  uint64_t counts_from_ = 0;  // raised whenever counts under way have become worthless
+  bool counts_ = false;       // a computation is running
+  uint64_t counts_from_ = 0;  // incremented when running computations become obsolete
 };
 
 }  // namespace dprof::view

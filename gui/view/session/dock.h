@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The docks around the page: each tells more about the run or the selection.
+// The docks around the page: each shows more about the run or the selection.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ enum class DockSide : uint8_t { kBelow, kRight };
 
 struct DockInfo {
   std::string_view word;   // in --view and the dumped state
-  std::string_view title;  // of its tab and of its key's action
+  std::string_view title;  // on its tab, and for its key's action
   std::string_view key;
-  DockSide side;  // of the page, until somebody moves it
+  DockSide side;  // share of the page, until the user resizes it
 };
 inline constexpr std::array<DockInfo, 10> kDocks = {{
     {"selection", english("Selection"), "Alt+4", DockSide::kBelow},

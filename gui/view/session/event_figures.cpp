@@ -19,7 +19,7 @@ const EventList& EventFigures::list_now() const { return counted_.events_now(que
 
 const FlameTree& EventFigures::flame() const {
   EventQuery asked = query();
-  // A stack is known by all its names.
+  // A stack is identified by all its names.
   asked.name = flame_order_ == FlameOrder::kSandwich ? selecting_.name() : std::string();
   asked.durations.reset();
   asked.order = EventOrder::kByTime;

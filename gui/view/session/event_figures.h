@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docks and timeline show of the selected events: a list, stacks, durations, marks. Counted
-// when it is first asked for, and again when the selection has changed: O(events selected).
+// What docks and timeline show of the selected events: a list, stacks, durations, marks. Computed
+// on first use, and again when the selection has changed: O(events selected).
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -20,7 +20,7 @@ class EventFigures {
         selecting_(selecting),
         counted_(counted) {}
 
-  // Another run: in the orders that they have at first.
+  // Another run: resets the orders to their defaults.
   void open();
 
   [[nodiscard]] EventQuery query() const;
@@ -31,13 +31,13 @@ class EventFigures {
   [[nodiscard]] FlameOrder flame_order() const { return flame_order_; }
   void show_flame_order(FlameOrder order) { flame_order_ = order; }
   [[nodiscard]] const FlameTree& flame() const;
-  // Of the selection's name, over the whole run unless a range was chosen by hand.
+  // For the selection's name, over the whole run unless a range was chosen by hand.
   [[nodiscard]] const Durations& durations() const;
-  // Where the events of the chosen name and durations are, of the ranks whose threads are shown.
-  // Empty where none is chosen.
+  // Positions of the events with the chosen name and durations, on the ranks whose threads are
+  // shown. Empty if none is chosen.
   [[nodiscard]] const NamedMarks& marks() const;
 
-  // Whether what is shown answers a former question.
+  // Whether a previous result is shown.
   [[nodiscard]] bool is_counting_list() const { return counted_.is_counting_events(); }
   [[nodiscard]] bool is_counting_flame() const { return counted_.is_counting_flame(); }
   [[nodiscard]] bool is_counting_durations() const { return counted_.is_counting_durations(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an event led to or came from: on its own rank as its trace tells, and on others by messages
-// and collectives.
+// What an event led to or came from: on its own rank according to its trace, and on others through
+// messages and collectives.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace dprof::view {
 
-inline constexpr size_t kMostInFlow = 20;  // each is looked for among all events
+inline constexpr size_t kMostInFlow = 20;  // each is searched among all events
 
-// A message that the event is a side of. Its ends have a place where events are loaded.
+// A message of which the event is a side. Its ends have positions where events are loaded.
 struct ShownMessage {
   uint32_t message = 0;  // into Model::messages
   std::optional<SlicePlace> send;
@@ -26,23 +26,23 @@ struct ShownMessage {
 
 class EventFlow {
  public:
-  // What it is asked is about what is selected.
+  // All queries are about the selection.
   EventFlow(const SharedModel& model, const Selection& selection)
       : model_(model), selection_(selection) {}
 
-  // `rows` as they were asked for from the trace: of more than kMostInFlow the first.
+  // `rows` as requested from the trace; only the first kMostInFlow are used.
   void take(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
-  // More events are loaded.
+  // Call after more events are loaded.
   void find_message_ends();
-  // The events of that rank are others now.
+  // Call when that rank's events have been replaced.
   void forget_if_of(size_t rank_index);
   void forget();
 
-  // With the selected event and the other sides of its messages, by time; empty = it has none.
+  // Includes the selected event and the other sides of its messages, by time; empty = no flow.
   [[nodiscard]] std::vector<SlicePlace> places() const;
   [[nodiscard]] std::vector<ShownMessage> messages() const;
   [[nodiscard]] bool is_cut() const { return is_of_selected() && cut_; }
-  // The collective among them: of the row that it was asked for, or of one that it led to.
+  // The collective in the flow: of the requested row, or of one that it led to.
   [[nodiscard]] const std::optional<size_t>& collective() const { return collective_; }
 
  private:

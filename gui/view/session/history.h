@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways back to what was looked at before.
+// Ways back to earlier views.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dprof::view {
 
-// What the history leads back to.
+// A state to which the history leads back.
 struct Looked {
   Interval range;
   Page page = Page::kTimeline;
@@ -25,7 +25,7 @@ class History {
  public:
   enum class Move : uint8_t { kJump, kZoom, kFilter };
 
-  // Before what is looked at changes.
+  // Called before the view changes.
   void remember(Looked now, Move move) {
     if (move == Move::kJump || move != last_) {
       back_.push_back(std::move(now));
@@ -36,7 +36,7 @@ class History {
   }
   void forget() { *this = {}; }
   void forget_back() { back_.clear(); }
-  // nullopt = there is nothing.
+  // nullopt = the history is empty.
   std::optional<Looked> back(Looked now) { return go(back_, forward_, std::move(now)); }
   std::optional<Looked> forward(Looked now) { return go(forward_, back_, std::move(now)); }
 

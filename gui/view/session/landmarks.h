@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of a run that the window goes to by itself.
+// Places in a run to which the window goes by itself.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,25 @@
 
 namespace dprof::view {
 
-// The step that holds the moment, else the one before it, else the first. The model has steps.
+// The step that contains the moment, else the previous one, else the first. The model has steps.
 [[nodiscard]] int64_t step_at(const Model& model, TraceNs time);
 
-// The step that a finding's evidence lies in; where that is longer, a steady step near its middle
-// whose neighbourhood is as long as usual; without evidence (or without a finding: nullptr), near
-// the middle of all. nullopt = the run has no steps.
+// The step that contains a finding's evidence; if that is longer, a steady step near its middle
+// with neighbours of usual length; without evidence (or without a finding: nullptr), near the
+// middle of the run. nullopt = the run has no steps.
 [[nodiscard]] std::optional<int64_t> typical_step(const Model& model,
                                                   const analyzer::Finding* finding);
 
-// Some ranks did not end well, or the run hangs.
+// Some ranks ended abnormally, or the run hangs.
 [[nodiscard]] bool has_failed(const Model& model);
-// How the rank's process ended; nullptr = nothing is known of it.
+// How the rank's process ended; nullptr = unknown.
 [[nodiscard]] const analyzer::EndedRank* end_of_rank(const Model& model, int rank);
-// The second in which it failed: where the others came to what the culprit never came to, else
-// where the first of them ended. nullopt = it did not fail, or when is not known.
+// The second in which the run failed: where the others arrived at a collective that the culprit
+// never reached, else where the first of them ended. nullopt = it did not fail, or the time is
+// unknown.
 [[nodiscard]] std::optional<Interval> second_of_failure(const Model& model);
 
-// The last one of those that never completed, in which the run hangs: into Model::collectives.
+// The last collective that never completed, in which the run hangs: into Model::collectives.
 [[nodiscard]] std::optional<uint32_t> hung_collective(const Model& model);
 
 }  // namespace dprof::view

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was written down about moments and ranges of a run.
+// The user's notes on moments and ranges of a run.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -17,7 +17,7 @@ class Notes {
  public:
   Notes(Viewport& viewport, Selecting& selecting) : viewport_(viewport), selecting_(selecting) {}
 
-  // In the order of their times.
+  // In order of time.
   [[nodiscard]] const std::vector<Note>& all() const { return all_; }
   void set(std::vector<Note> all) { all_ = std::move(all); }
   void add(Interval at, std::string text);

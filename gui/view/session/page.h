@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of the window, one of which is shown at a time; range and selection are common to all.
+// The window's pages, one of which is shown at a time; range and selection are common to all.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ inline constexpr std::array<PageInfo, 9> kPages = {{
   for (size_t p = 0; p < kPages.size(); ++p) {
     if (kPages[p].word == word) return static_cast<Page>(p);
   }
-  if (word == "tracks") return Page::kTimeline;  // they stand beside it
+  if (word == "tracks") return Page::kTimeline;  // the docks stand beside it
   return std::nullopt;
 }
 

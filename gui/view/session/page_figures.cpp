@@ -14,7 +14,7 @@ void StepFigures::open() {
   divide(std::nullopt);
 }
 
-// Read again, a run may be divided in other ways.
+// A run that is read again can have other divisions.
 void StepFigures::renew() {
   if (rows_.division && *rows_.division >= model_->groups.divisions.size()) divide(std::nullopt);
   matrix_.reset();
@@ -61,7 +61,7 @@ const StepMatrix& StepFigures::matrix() const {
 void CollectiveFigures::open() {
   show_kind(std::nullopt);
   show_order(CollectiveOrder::kByTime);
-  if (has_many_ranks(*model_)) group();  // nobody reads tens of thousands of lines
+  if (has_many_ranks(*model_)) group();  // tens of thousands of lines are not readable
   renew();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages beside the timeline show, a class for each: what was chosen there, and figures made of
-// it when they are first asked for.
+// The state of pages beside the timeline, a class for each: the choices made there, and figures
+// derived from them on first use.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -21,8 +21,8 @@
 
 namespace dprof::view {
 
-// Each has open(): of a run that is opened, everything as it begins; and renew(): of the same run,
-// read again, what was chosen stays.
+// Each has open(), for a newly opened run: everything at its defaults; and renew(), for the same
+// run read again: choices stay.
 
 // Ranks × steps.
 class StepFigures {
@@ -34,9 +34,9 @@ class StepFigures {
   void show_metric(Metric metric);
   void show_order(RankOrder order);
   void divide(std::optional<size_t> division);  // position in RankGroups::divisions
-  void next_division();                         // in turn, with none after the last one
+  void next_division();                         // cycles, with none after the last one
   void fold(bool folded);                       // a row per group, or per rank
-  void toggle_group(size_t group);              // unfolded among folded ones, or not
+  void toggle_group(size_t group);              // unfolds one folded group, or folds it again
   [[nodiscard]] const RowChoice& rows() const { return rows_; }
   [[nodiscard]] const StepMatrix& matrix() const;  // O(pieces)
 
@@ -47,7 +47,7 @@ class StepFigures {
   mutable std::optional<StepMatrix> matrix_;
 };
 
-// Collectives: one by one, or one line for each kind.
+// Collectives: one by one, or one line per kind.
 class CollectiveFigures {
  public:
   explicit CollectiveFigures(const SharedModel& model) : model_(model) {}
@@ -114,7 +114,7 @@ class GridFigures {
   mutable std::optional<LineWaits> waits_;
 };
 
-// A rank of the other run, for the timelines side by side.
+// A rank of the other run, for the side-by-side timelines.
 struct OtherRank {
   int rank = 0;
   std::vector<analyzer::StepWindow> steps;
@@ -125,11 +125,10 @@ struct OtherRank {
 struct ComparedRuns {
   std::string other_name;
   analyzer::RunComparison comparison;
-  std::optional<analyzer::Diff>
-      diff;                       // from this run (A) to the other (B), as `dprof diff` says it
-  std::string why_no_diff;        // where there is none
-  std::vector<OtherRank> beside;  // that changed most; both runs have them
-  // Of each a steady step of median length, which the timelines show where no step is chosen.
+  std::optional<analyzer::Diff> diff;  // from this run (A) to the other (B), as in `dprof diff`
+  std::string why_no_diff;             // if there is none
+  std::vector<OtherRank> beside;       // those that changed most; both runs have them
+  // For each run a steady step of median length, shown by the timelines if no step is chosen.
   int64_t usual_step = 0;
   int64_t others_usual_step = 0;
 };

@@ -51,7 +51,7 @@ void Selecting::select_finding(size_t index) {
   selection_ = {};
   selection_.finding = index;
   selection_.ranks = finding.ranks;
-  constexpr size_t kUnfoldAtMost = 2;  // of more, the summary rows tell the story
+  constexpr size_t kUnfoldAtMost = 2;  // with more, the summary rows suffice
   const auto unfolded = static_cast<ptrdiff_t>(std::min(finding.ranks.size(), kUnfoldAtMost));
   tracks_.unfold({finding.ranks.begin(), finding.ranks.begin() + unfolded});
   if (const std::optional<int64_t> step = typical_step(*model_, &finding)) {
@@ -104,7 +104,7 @@ void Selecting::select_pair(const PairChoice& choice, analyzer::RankPair pair) {
                        .table = "collective",
                        .communicator = {},
                        .range = {}};
-    // A message that never began is in no lane; its ranks are selected all the same.
+    // A message that never began is in no lane; its ranks are selected anyway.
     if (apply(*model_, row, selection_).ok()) focus();
   }
   selection_.ranks = {pair.rank, pair.peer};
@@ -128,7 +128,7 @@ void Selecting::select_range(std::optional<Interval> range) {
 Status Selecting::select(std::string_view text, bool keep) {
   const Result<Selector> selector = parse_selector(text);
   if (!selector.ok()) return fail(selector.error());
-  // How long events take says nothing without what they are.
+  // Durations mean nothing without a name.
   keep = keep || selector->kind == SelectorKind::kDuration;
   Selection chosen = keep ? selection_ : Selection{};
   Status applied = apply(*model_, *selector, chosen);
@@ -254,7 +254,7 @@ void Selecting::select_failure() {
     unfold_selected();
   }
   selection_.finding = finding;
-  selection_.range.reset();  // the Selection dock tells of what is visible
+  selection_.range.reset();  // the Selection dock covers what is visible
   if (second) {
     viewport_.show(*second);
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is selected, and how the view follows it.
+// The selection, and how the view follows it.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -25,46 +25,45 @@ class Selecting {
       : model_(model), tracks_(tracks), viewport_(viewport) {}
 
   [[nodiscard]] const Selection& selection() const { return selection_; }
-  // What it is about: the chosen range or step, else what is visible.
+  // The range that the selection covers: the chosen range or step, else what is visible.
   [[nodiscard]] Interval range() const;
   // The chosen name, else the chosen event's; "" = none.
   [[nodiscard]] std::string name() const;
 
-  // That alone, and nothing is moved.
+  // Only sets the selection; the view does not move.
   void set(Selection selection) { selection_ = std::move(selection); }
   void clear() { selection_ = {}; }
-  // Understands selectors, and moves the view to what it selected. With `keep`, ranks, rows and
-  // collectives are added to what is selected.
+  // Parses selectors, and moves the view to the selection. With `keep`, ranks, rows and collectives
+  // are added to the selection.
   Status select(std::string_view selector, bool keep = false);
   void select_finding(size_t index);
   void select_rank(int rank);
   void select_step(int64_t step);
-  // On the timeline the second in which the run failed: the collective that never completed, with
-  // who is missing; else who failed first.
+  // Shows on the timeline the second in which the run failed: the collective that never completed,
+  // with the missing ranks; else the first rank to fail.
   void select_failure();
   void select_collective(uint32_t index);
-  // Both, with the collective or message that counts most between them.
+  // Both ranks, with the collective or message that counts most between them.
   void select_pair(const PairChoice& choice, analyzer::RankPair pair);
   // One rank in one step.
   void select_cell(int rank, int64_t step);
   void select_range(std::optional<Interval> range);
-  // What else is selected stays, so that a list of events does not change below the mouse.
+  // Keeps the rest of the selection, so that a list of events does not change below the mouse.
   void select_event(const SlicePlace& place);
-  // To another event of the same lane or thread.
+  // Moves to another event of the same lane or thread.
   void select_slice(const SlicePlace& place);
-  // All events whose name matches a pattern; "" = no longer any.
+  // All events whose name matches a pattern; "" = none any more.
   void select_name(std::string pattern);
-  // Of the events that the histogram is about those that take so long; nullopt = no matter how
-  // long.
+  // Those of the histogram's events with such durations; nullopt = any duration.
   void select_durations(std::optional<DurationRange> durations);
   void click(const Hit& hit);
-  // Brings what is selected into view; if it is in view already, fits it.
+  // Brings the selection into view; if it is already in view, fits it.
   void focus();
-  void show_slice();  // the selected one, where it is out of view
+  void show_slice();  // the selected one, if it is out of view
 
  private:
   void show_steps_around(int64_t step);
-  // The finding stays chosen while one of its own ranks is.
+  // The finding stays selected if the rank is one of its own.
   void choose_rank(int rank);
   void choose_collective(int64_t step);
   void unfold_selected();  // its ranks, and scrolls to them

@@ -11,7 +11,7 @@
 namespace dprof::view {
 namespace {
 
-constexpr size_t kManyRanks = 16;  // more of them are seen on Ranks × steps first
+constexpr size_t kManyRanks = 16;  // with more, Ranks × steps is the first page
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void Session::open_again() {
   opened_ = saved_view();
 }
 
-// What was made from the model that was open before.
+// Discards everything made from the previous model.
 void Session::forget_figures() {
   steps.renew();
   collectives.renew();
@@ -82,7 +82,7 @@ void Session::renew(SharedModel model) {
   apply_all(selectors);
 }
 
-// What the run no longer has is passed over.
+// Ignores what the run no longer has.
 void Session::apply_all(const std::vector<std::string>& selectors) {
   Selection selection;
   for (const std::string& text : selectors) {
@@ -139,7 +139,7 @@ std::vector<size_t> Session::looked_at() const {
 }
 
 void Session::take_events(size_t rank_index, SharedEvents loaded) {
-  // Places of slices mean nothing in other events; results stand behind the threads, however many.
+  // Slice positions are invalid in other events; results follow the threads, however many.
   Selection selection = selecting.selection();
   if (selection.slice && static_cast<size_t>(selection.slice->rank_index) == rank_index) {
     const auto before = static_cast<int>(model_->ranks[rank_index].lanes().threads.size());

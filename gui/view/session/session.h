@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One open run and how it is looked at, put together of objects with one task each. Commands of
-// keyboard and mouse are calls to these; what draws takes those of them that it shows. Here stands
-// what is about all of them: a run is opened, read again, kept.
+// One open run and its view, composed of objects with one task each. Keyboard and mouse commands
+// are calls to these; drawing code takes those that it shows. This class does what concerns all of
+// them: a run is opened, read again, saved.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -30,7 +30,7 @@ namespace dprof::view {
 
 class Session {
  private:
-  SharedModel model_;  // first: all else refers to it
+  SharedModel model_;  // first: everything else refers to it
 
  public:
   Session() = default;
@@ -39,11 +39,11 @@ class Session {
 
   // Shows the run as it opens: about three steady steps, the most expensive finding selected.
   void open(SharedModel model);
-  // The open run as it opens; what pages and docks sort by stays.
+  // Resets the open run to this state; the sort orders of pages and docks stay.
   void open_again();
-  // The same run, read again: what is looked at stays, unless it is still as it was opened.
+  // The same run, read again: the view stays, unless it is still as opened.
   void renew(SharedModel model);
-  // How it is looked at, and back to that: what this run does not have is passed over.
+  // Saves the view, and restores it: ignores what this run does not have.
   [[nodiscard]] SavedView saved_view() const;
   void restore(const SavedView& view);
   [[nodiscard]] bool is_as_opened() const;
@@ -52,14 +52,14 @@ class Session {
   [[nodiscard]] const Model& model() const { return *model_; }
   [[nodiscard]] const SharedModel& shared_model() const { return model_; }
 
-  // Rank indexes whose events are to be seen: chosen, unfolded, pinned; the most important first.
+  // Rank indexes whose events should be visible: chosen, unfolded, pinned; most important first.
   [[nodiscard]] std::vector<size_t> looked_at() const;
-  // A rank's events have come, or are given up.
+  // A rank's events have been loaded or dropped.
   void take_events(size_t rank_index, SharedEvents events);
-  // What the selected event led to or came from, as it was asked for from the trace. The collective
-  // among them is selected, too.
+  // What the selected event led to or came from, as requested from the trace. Also selects the
+  // collective among these.
   void take_flow(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
-  // The path of this step, else of the one that is looked at, and its dock.
+  // Shows the path of this step, else of the current one, and its dock.
   Status explain_step(std::optional<int64_t> step = {});
 
   Tracks tracks;
@@ -79,13 +79,13 @@ class Session {
   std::shared_ptr<const ComparedRuns> compared;  // nullptr = none
   SqlConsole sql;
   SqlResults sql_results{model_, tracks, viewport, selecting, sql};
-  Dock dock = Dock::kSelection;  // the one that was shown last
+  Dock dock = Dock::kSelection;  // the last one shown
 
  private:
   void forget_figures();
   void apply_all(const std::vector<std::string>& selectors);
 
-  SavedView opened_;  // right after opening
+  SavedView opened_;  // state right after opening
 };
 
 }  // namespace dprof::view

@@ -19,7 +19,7 @@ using ::testing::Not;
 
 class SessionFlowTest : public ::testing::Test {
  protected:
-  // The small run, in which the all-reduces of ranks `from` and `to` are messages instead.
+  // The small run, with the all-reduces of ranks `from` and `to` replaced by messages.
   Model with_messages(int from, int to) {
     Model model = test::small_model();
     for (uint32_t m = 0; m < model.collectives.size(); ++m) {
@@ -137,7 +137,7 @@ TEST_F(SessionFlowTest, AMessageOfOneSideSaysSo) {
   EXPECT_TRUE(session.flow.places().empty());
 }
 
-// As a kernel's is: its trace tells of the collective that it belongs to.
+// Like a kernel's: its trace names the collective to which it belongs.
 TEST_F(SessionFlowTest, TheCollectiveAmongWhatItLedToIsSelected) {
   open(test::small_model());
   ASSERT_TRUE(session.selecting.select("row:1/host_range/12").ok());

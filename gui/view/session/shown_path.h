@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path over the timeline: whether it is shown, and of which step.
+// The critical path over the timeline: whether it is shown, and for which step.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -18,13 +18,13 @@ class ShownPath {
 
   [[nodiscard]] bool is_shown() const { return is_shown_; }
   void show(bool shown) { is_shown_ = shown; }
-  // nullptr = it is not shown, or the run has none.
+  // nullptr = not shown, or the run has none.
   [[nodiscard]] const RunPath* shown() const { return is_shown_ ? model_->path.get() : nullptr; }
-  // The chosen step, else that in the middle of what is visible, where it has a path: an index into
-  // RunPath::steps.
+  // The chosen step, else the one in the middle of the visible range, if it has a path: an index
+  // into RunPath::steps.
   [[nodiscard]] std::optional<size_t> step() const;
-  // Why is this step long? Shows it, its path, and what of that is longer than usual.
-  // Of this step, else of that one.
+  // Why is this step long? Shows the step, its path, and what takes longer on it than usual.
+  // For this step, else for the current one.
   Status explain(std::optional<int64_t> step = {});
   void show_jump(size_t index);
 

@@ -11,7 +11,7 @@
 namespace dprof::view {
 namespace {
 
-// No two tracks have one name.
+// Makes track names unique.
 std::string free_title(const Model& model, const std::string& wanted) {
   const auto is_taken = [&](const std::string& title) {
     return std::ranges::any_of(model.ranks, [&](const RankModel& rank) {
@@ -44,7 +44,7 @@ void SqlResults::choose_line(size_t line, std::optional<size_t> column) {
   std::optional<NamedRow> row = column ? named_row(result, line, *column) : std::nullopt;
   if (!row) row = named_row(result, line);
   if (row && selecting_.select(selector_of(*row)).ok()) return;
-  // Rows that are not on the timeline, or not yet: its rank is loaded now that it is chosen.
+  // Handles rows that are not on the timeline, or not yet: the chosen rank is being loaded.
   const int rank = analyzer::rank_of(result.rows[line]);
   if (model_->rank(rank) == nullptr) return;
   selecting_.select_rank(rank);
@@ -94,7 +94,7 @@ Status SqlResults::make_track() {
 void SqlResults::remove(const std::function<bool(const ResultLanes&)>& matches) {
   for (const RankModel& rank : model_->ranks)
     std::erase_if(rank.results, [&](const SharedResultLanes& lanes) { return matches(*lanes); });
-  // A place behind the threads means another track now, or none.
+  // A position after the threads now means another track, or none.
   Selection selection = selecting_.selection();
   const std::optional<SlicePlace>& slice = selection.slice;
   const bool of_result = slice && static_cast<size_t>(slice->thread_index) >=

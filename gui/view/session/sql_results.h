@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dock SQL's answers are on the timeline: rows that are selected, and tracks that show
-// what a statement found. Tracks live with the model's ranks.
+// The dock SQL's answers on the timeline: selected rows, and tracks that show what a statement
+// found. Tracks live with the model's ranks.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -25,17 +25,17 @@ class SqlResults {
         selecting_(selecting),
         console_(console) {}
 
-  // Whom the console's statement is asked of.
+  // The ranks that the console's statement queries.
   [[nodiscard]] std::vector<analyzer::TraceFile> traces_to_ask() const;
-  // Shows what a line of the result is about: the row that it names, else its time, else its rank.
-  // With a column the row that this cell names.
+  // Shows the subject of a result line: the row that it names, else its time, else its rank. With a
+  // column, the row named by this cell.
   void choose_line(size_t line, std::optional<size_t> column = {});
   bool next_line(int by);
-  // Shows the result beside the events of its ranks; kUsage where it has no times.
+  // Shows the result beside the events of its ranks; kUsage if it has no times.
   Status make_track();
-  [[nodiscard]] bool has_track() const;  // of the result that the dock shows
+  [[nodiscard]] bool has_track() const;  // of the result in the dock
   void remove_track();
-  // That which is selected, else all.
+  // The selected one, else all.
   void remove_tracks();
 
  private:
@@ -48,7 +48,7 @@ class SqlResults {
   SqlConsole& console_;
 };
 
-// A run that was read again: results are of what it was before, and say so.
+// After a run was read again: results belong to its earlier state, and say so.
 void take_over_results(const Model& model, const Model& former);
 
 }  // namespace dprof::view

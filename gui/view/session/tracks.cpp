@@ -40,7 +40,7 @@ void Tracks::unfold_what_fits() {
   relayout();
 }
 
-// At most half of what is seen stands still.
+// At most half of the visible area is fixed.
 void Tracks::fix_pinned() { layout_.fix_pinned(height_ / 2); }
 
 void Tracks::set_height(int height) {
@@ -146,7 +146,7 @@ void Tracks::show_hidden() {
   relayout();
 }
 
-// Rank rows of a rank's host, in the order in which they stand.
+// The rank rows of a rank's host, in display order.
 std::vector<const Row*> Tracks::rows_beside(int rank) const {
   std::vector<const Row*> rows;
   const RankModel* moved = model_->rank(rank);
@@ -181,7 +181,7 @@ void Tracks::drag_rank(int rank, int y) {
   const std::vector<const Row*> rows = rows_beside(rank);
   const auto dragged = std::ranges::find(rows, fmt::format("rank:{}", rank), &Row::track);
   if (dragged == rows.end()) return;
-  // Above each of them, or below all that belongs to the last one.
+  // Above each of them, or below everything that belongs to the last one.
   std::vector<int> gaps;
   for (const Row* row : rows) gaps.push_back(row->y);
   const std::string within = rows.back()->track + "/";

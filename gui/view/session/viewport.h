@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of a run is seen, on which page, and the ways back to what was seen before.
+// The visible part of a run, the page, and the history of earlier views.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -19,10 +19,10 @@ class Viewport {
  public:
   Viewport(const SharedModel& model, Tracks& tracks) : model_(model), tracks_(tracks) {}
 
-  // A run is opened: all of it, and no way back.
+  // A run is opened: shows all of it, with an empty history.
   void open(Page page);
   void forget_back() { history_.forget_back(); }
-  // As it was kept.
+  // From a saved view.
   void restore(Page page) { page_ = page; }
 
   [[nodiscard]] Interval range() const { return range_; }
@@ -39,19 +39,19 @@ class Viewport {
   void pan(int pixels);
   void show(Interval range);
   void show_all() { show(whole()); }
-  // Fits it, where it is in view already; else brings it there.
+  // Fits it if it is already in view; otherwise scrolls to it.
   void focus(Interval part);
   void go_to_start();
   void go_to_end();
   void show_page(Page page);
   void show_on(Page page, Interval range);
   void set_filter(std::string filter);  // of the tracks
-  // To the range, page and filter before; consecutive zooms and pans are one step, so are changes
-  // of the filter.
+  // To the previous range, page and filter; consecutive zooms and pans are one step, and so are
+  // changes of the filter.
   void back();
   void forward();
 
-  // A length that is being measured; no part of the selection.
+  // A length being measured; not part of the selection.
   [[nodiscard]] const std::optional<Interval>& measured() const { return measured_; }
   void measure(std::optional<Interval> range) { measured_ = range; }
 

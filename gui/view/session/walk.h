@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what is selected to its neighbours, as keys do: the next finding, step, rank to arrive,
+// Moves the selection to its neighbours, by keys: the next finding, step, arriving rank, event.
 // event.
 //
 // Threading  the user interface's thread only.
@@ -12,7 +12,7 @@
 
 namespace dprof::view {
 
-// Each is false where there is none in that direction.
+// Each returns false if there is none in that direction.
 class Walk {
  public:
   Walk(const SharedModel& model, const Viewport& viewport, Selecting& selecting,
@@ -25,17 +25,17 @@ class Walk {
 
   bool next_finding(int by);
   bool next_step(int by);
-  // To the next rank that is worth a look (figures/notable_ranks.h), culprits first; around again.
+  // To the next notable rank (figures/notable_ranks.h), culprits first; wraps around.
   bool next_notable(int by);
-  // Along the selected collective's members in the order of their arrival.
+  // Along the selected collective's members in order of arrival.
   bool next_arrival(int by);
   // Along the flow of the selected event.
   bool next_in_flow(int by);
-  // To a neighbouring slice of the selected one's lane.
+  // To a neighbouring slice in the selected one's lane.
   bool next_slice(int by);
-  // To the event around the selected one (by < 0), or the first one within it.
+  // To the enclosing event (by < 0), or the first one inside the selected event.
   bool next_depth(int by);
-  // To the next event whose name matches, from the selected one or the visible range on.
+  // To the next event whose name matches, from the selection or the visible range on.
   bool next_named(std::string_view pattern, int by);
 
  private:

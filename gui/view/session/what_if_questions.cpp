@@ -16,7 +16,7 @@ void WhatIfQuestions::change(const std::vector<WhatIfStop>& instead_of, const st
 const std::vector<WhatIfControl>& WhatIfQuestions::controls() const {
   static const std::vector<WhatIfControl> kNone;
   if (!model_->what_if) return kNone;
-  // Ranks that somebody asks about are offered as well.
+  // Controls also include the selected ranks.
   constexpr size_t kMostChosen = 2;
   std::vector<int> ranks = selection_.ranks;
   ranks.resize(std::min(ranks.size(), kMostChosen));

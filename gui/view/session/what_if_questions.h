@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the replayed run: changes, as `dprof report --what-if` takes them, and what a
-// step would take with them.
+// Questions to the replayed run: changes, as for `dprof report --what-if`, and the predicted step.
 //
 // Threading  the user interface's thread only.
 #pragma once
@@ -17,7 +16,7 @@ namespace dprof::view {
 
 class WhatIfQuestions {
  public:
-  // Ranks that are selected are offered as well.
+  // Controls also include the selected ranks.
   WhatIfQuestions(const SharedModel& model, const Selection& selection,
                   const CountedFigures& counted)
       : model_(model), selection_(selection), counted_(counted) {}
@@ -26,14 +25,14 @@ class WhatIfQuestions {
 
   [[nodiscard]] const std::vector<std::string>& changes() const { return changes_; }
   void change(std::vector<std::string> changes) { changes_ = std::move(changes); }
-  // Instead of what of these is among them; "" = none of them any more.
+  // Replaces whichever of these is among the changes; "" = removes it.
   void change(const std::vector<WhatIfStop>& instead_of, const std::string& change);
   [[nodiscard]] const std::vector<WhatIfControl>& controls() const;
-  // Of the changes; nullptr = there are none, or nothing can be asked.
+  // For the changes; nullptr = there are none, or the run cannot be replayed.
   [[nodiscard]] const WhatIfAnswer* answer() const;
-  // Whether a former answer is shown.
+  // Whether a previous answer is shown.
   [[nodiscard]] bool is_counting() const { return counted_.is_counting_what_if(); }
-  // Of each control's largest change.
+  // For each control's largest change.
   [[nodiscard]] const WhatIfTrials& trials() const;
   [[nodiscard]] std::string command_line() const;
 

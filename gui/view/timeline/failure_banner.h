@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said above every page of a run that hung or failed: how, who failed first, who waited.
+// The banner above every page of a run that hung or failed: how, who failed first, who waited.
 #pragma once
 
 #include "gui/view/drawing/panel.h"
@@ -9,7 +9,7 @@ namespace dprof::view {
 
 inline constexpr int kFailureBannerHeight = 50;
 
-// A click goes to the second of the failure. Empty where the run did not fail.
+// A click goes to the second of the failure. Empty if the run did not fail.
 [[nodiscard]] Panel draw_failure_banner(const Model& model, Selecting& selecting, int width,
                                         const TextMeasure& measure);
 

@@ -28,7 +28,7 @@ struct Chip {
   std::function<void()> follow;
 };
 
-// Culprits of one host that follow each other are one.
+// Merges consecutive culprits on one host.
 class Chips {
  public:
   Chips(const Model& model, Selecting& selecting) : model_(model), selecting_(selecting) {}

@@ -89,7 +89,7 @@ Callout callout_of(const Model& model, const analyzer::MatchedCollective& collec
   return callout;
 }
 
-// What the last one to arrive cost the others, beside the line through their arrivals.
+// The cost of the last arrival for the others, beside the line through their arrivals.
 void draw_collective(const analyzer::MatchedCollective& collective, const RowsArea& area, int width,
                      int height, const TextMeasure& measure, DrawList& list) {
   const std::optional<Point> at = draw_arrivals(collective, area, width, height, list);
@@ -113,7 +113,7 @@ void draw_measured(Interval range, const TimeScale& scale, int height, const Tex
             {.role = Role::kAccent, .font = Font::kBold, .align = Align::kCentre, .on_fill = true});
 }
 
-// Frames a slice wherever it can be seen.
+// Frames a slice in every visible place.
 void draw_frame(const RowsArea& area, const SlicePlace& place, int outset, Role role,
                 uint8_t thickness, int width, int height, DrawList& list) {
   for (const ShownSlice& shown : shown_slices(area, place)) {
@@ -127,7 +127,7 @@ void draw_frame(const RowsArea& area, const SlicePlace& place, int outset, Role 
   }
 }
 
-// There may be thousands of them: four thin rectangles are painted many times faster than a frame.
+// There can be thousands: four thin rectangles are painted much faster than a frame.
 void draw_mark(Box box, DrawList& list) {
   constexpr int kLeastFrame = 4;
   if (box.w < kLeastFrame) return list.rect(box, Role::kText);
@@ -213,7 +213,7 @@ Callout callout_of(const RunPath* path, const RowsArea& area, const Hover& hover
   return callout;
 }
 
-// What was held under the mouse, in the time of that column of pixels.
+// The memory held under the mouse, over the time of that pixel column.
 Callout callout_of_memory(const RowsArea& area, const Hover& hover) {
   const RankModel& rank = area.model.ranks[static_cast<size_t>(hover.rank_index)];
   const analyzer::MemoryCurve& curve = rank.memory[static_cast<size_t>(hover.memory)].curve;

@@ -10,23 +10,23 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kBandFrom = 4;  // pixels of doubt that are a band
+constexpr int kBandFrom = 4;  // uncertainty in pixels from which a band is drawn
 constexpr uint8_t kLineBandTint = 190;
 
 // A moment of a rank on the screen.
 struct Moment {
   Point at;
-  int reach = 0;  // it may be so many pixels earlier or later
+  int reach = 0;  // may be off by this many pixels either way
 };
 
-// Whether a point of the row is scrolled below the rows that stay.
+// Whether a point of the row is scrolled behind the fixed rows.
 bool is_covered(const RowsArea& area, const Row& row, int y) {
   const int fixed = area.tracks.layout().fixed_height;
   return !row.fixed && fixed > 0 && y < fixed;
 }
 
-// One of its places for a line: one in view, if there is one. Of what is covered, the edge that it
-// is behind.
+// The position of the slice for a line: one in view, if possible. If it is covered, the edge that
+// covers it.
 std::optional<Box> box_of(const RowsArea& area, const SlicePlace& place) {
   std::optional<Box> box;
   for (const ShownSlice& shown : shown_slices(area, place)) {
@@ -57,7 +57,7 @@ void draw_dot(Point at, int radius, Role role, DrawList& list) {
             static_cast<uint8_t>(radius));
 }
 
-// How far the moment may be off, from end to end.
+// Marks the error bound of the moment, from end to end.
 void draw_doubt(const Moment& moment, Role role, DrawList& list) {
   if (!is_band(moment)) return;
   constexpr int kEnd = 4;
@@ -67,7 +67,7 @@ void draw_doubt(const Moment& moment, Role role, DrawList& list) {
             role);
 }
 
-// As wide at each height as the doubt there.
+// At each height as wide as the uncertainty there.
 void draw_band(Moment from, Moment to, int height, Role role, DrawList& list) {
   if (from.at.y > to.at.y) std::swap(from, to);
   const int rows = std::max(to.at.y - from.at.y, 1);
@@ -87,7 +87,7 @@ void draw_band(Moment from, Moment to, int height, Role role, DrawList& list) {
   }
 }
 
-// A band where one of the moments is in doubt, else a line.
+// A band if one of the moments is uncertain, else a line.
 void draw_between(const Moment& from, const Moment& to, int height, Role role, bool dashed,
                   DrawList& list) {
   if (is_band(from) || is_band(to)) {
@@ -98,7 +98,7 @@ void draw_between(const Moment& from, const Moment& to, int height, Role role, b
   list.polyline(points, role, dashed, 2);
 }
 
-// Where a side of a message is: in its lane, or in its rank's row; nullopt = its rank is not shown.
+// The position of a message's side: in its lane, or in its rank's row; nullopt = rank not shown.
 std::optional<Point> point_of(const RowsArea& area, const analyzer::CollectiveMember& side,
                               const std::optional<SlicePlace>& place) {
   const std::optional<TraceNs> time = arrival_of(side);
@@ -132,7 +132,8 @@ void draw_message(const RowsArea& area, const ShownMessage& shown, int height, D
   draw_dot(*to, 5, Role::kAccent, list);  // it is sent there
 }
 
-// Of each rank in view, from top to bottom. Against `reference` each may be off by its reach.
+// One moment per rank in view, from top to bottom. Relative to `reference`, each can be off by its
+// reach.
 std::vector<std::pair<int, Moment>> arrivals_in_view(const RowsArea& area,
                                                      const analyzer::MatchedCollective& collective,
                                                      const analyzer::CollectiveMember& reference) {

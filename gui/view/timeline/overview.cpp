@@ -52,7 +52,7 @@ DrawList draw_overview(const Model& model, Interval whole, int width) {
   int previous = -10;
   for (const analyzer::StepWindow& step : model.steps) {
     const int x = scale.pixel_of(step.window.begin);
-    if (x - previous < 6) continue;  // closer ticks would be a bar
+    if (x - previous < 6) continue;  // closer ticks would merge into a bar
     list.line({x, 0}, {x, 3}, Role::kTextFaint);
     previous = x;
   }

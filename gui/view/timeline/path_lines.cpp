@@ -12,13 +12,13 @@
 namespace dprof::view {
 namespace {
 
-constexpr int kVeilFrom = 60;     // pixels of a step: in narrower ones nothing can be told apart
+constexpr int kVeilFrom = 60;     // pixels per step: narrower ones show nothing
 constexpr int kLeastVeil = 3;     // pixels
 constexpr int kLeastOutline = 4;  // narrower parts are a line
-constexpr int kJumpReach = 4;     // of the mouse, to either side
-constexpr uint8_t kVeilTints[kMostSlack + 1] = {255, 150, 95, 60};  // what shines through
+constexpr int kJumpReach = 4;     // of the mouse, on either side
+constexpr uint8_t kVeilTints[kMostSlack + 1] = {255, 150, 95, 60};  // opacity of what is below
 
-// The rows with the ranks' bars, looked up once a frame: where a rank has two, one in view.
+// The rows with the ranks' bars, looked up once per frame; if a rank has two, one in view.
 class PathRows {
  public:
   explicit PathRows(const RowsArea& area) : tracks_(area.tracks) {
@@ -29,7 +29,7 @@ class PathRows {
       if (found == nullptr || !area.tracks.is_in_view(*found)) found = &row;
     }
   }
-  // The top of its bar; nullopt = the rank is not shown. Behind the rows that stay: their edge.
+  // The top of its bar; nullopt = the rank is not shown. If behind the fixed rows: their edge.
   [[nodiscard]] std::optional<int> bar_top(int rank_index) const {
     const Row* row = rows_[static_cast<size_t>(rank_index)];
     if (row == nullptr) return std::nullopt;
@@ -43,7 +43,7 @@ class PathRows {
   std::vector<const Row*> rows_;
 };
 
-// The first of those in order of time that ends after a moment.
+// The first one, in time order, that ends after a moment.
 template <typename Part>
 auto first_after(const std::vector<Part>& parts, TraceNs at) {
   return std::partition_point(parts.begin(), parts.end(),
@@ -62,7 +62,7 @@ void outline(Box box, DrawList& list) {
   list.rect({box.x + box.w - kThick, box.y, kThick, box.h}, Role::kText);
 }
 
-// From bar to bar, with an arrow's head where the path goes on.
+// From bar to bar, with an arrowhead where the path continues.
 void draw_jump(int x, int from_top, int to_top, DrawList& list) {
   const bool down = to_top > from_top;
   const int from = down ? from_top + kBarHeight : from_top;
@@ -74,7 +74,7 @@ void draw_jump(int x, int from_top, int to_top, DrawList& list) {
     list.rect({x - i - 1, to + back * i - (down ? 1 : 0), 2 * i + 2, 1}, Role::kText);
 }
 
-// The x of a jump, and between which heights it is drawn; nullopt = one of its ranks is not shown.
+// A jump's x and the heights of its ends; nullopt = one of its ranks is not shown.
 struct JumpPlace {
   int x = 0;
   int from_top = 0;
@@ -101,7 +101,7 @@ std::vector<Veil> veils_of(const RunPath* shown, const TimeScale& scale, int ran
     to = std::min(to, width);
     if (to > from && grade > 0) veils.push_back({from, to, grade});
   };
-  // What is no work, nor on the path, waits: it could do so for as long as it does.
+  // Time that is neither work nor on the path is waiting: all of it is slack.
   for (const PathStep& step : path.steps) {
     if (step.span.end <= scale.range().begin) continue;
     if (step.span.begin >= scale.range().end) break;
@@ -115,7 +115,7 @@ std::vector<Veil> veils_of(const RunPath* shown, const TimeScale& scale, int ran
       begun = at;
       grade = next;
     };
-    // Work in the order of time, and what of the path lies between.
+    // Work in order of time, with the path's parts in between.
     auto work = first_after(parts, std::max(step.span.begin, scale.range().begin));
     auto on = first_after(path.parts, std::max(step.span.begin, scale.range().begin));
     while (true) {
@@ -169,7 +169,7 @@ void draw_path(const RunPath* shown, const RowsArea& area, int width, int height
     } else if (top) {
       list.rect({x0, *top, std::max(x1 - x0, 1), kBarHeight}, Role::kText);
     }
-    // Of what is narrower than a pixel the next that reaches beyond it.
+    // Of parts narrower than a pixel, continue with the next that extends beyond it.
     const TraceNs beyond = scale.time_of(x0 + 1);
     part = part->span.end < beyond ? std::max(part + 1, first_after(path.parts, beyond)) : part + 1;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path over the timeline: what is on it outlined, the line from rank to rank, and a
-// veil over all that could have taken longer.
+// The critical path over the timeline: an outline around what is on it, the line from rank to rank,
+// and a veil over everything with slack.
 //
-// Cost  follows the pixels and visible rows: of parts that share a pixel one is looked at.
+// Cost  depends on pixels and visible rows: of parts that share a pixel one is examined.
 #pragma once
 
 #include <optional>
@@ -14,30 +14,30 @@
 
 namespace dprof::view {
 
-// Over a rank's rows: the more a part could have taken longer, the thicker.
+// Over a rank's rows: the more slack, the thicker.
 struct Veil {
   int from = 0;  // pixels
   int to = 0;
   uint8_t grade = 0;
 };
-// `path`: that is shown; nullptr = none. No veils where steps are too narrow to see anything.
+// `path`: the one shown; nullptr = none. No veils if steps are too narrow to see anything.
 [[nodiscard]] std::vector<Veil> veils_of(const RunPath* path, const TimeScale& scale,
                                          int rank_index, int width);
 void draw_veils(const std::vector<Veil>& veils, int y, int height, DrawList& list);
 
-// Above all rows.
+// Over all rows.
 void draw_path(const RunPath* path, const RowsArea& area, int width, int height, DrawList& list);
 
-// The place where the path goes on at another rank that is drawn at a point: into RunPath::jumps.
+// The jump to another rank that is drawn at a point: an index into RunPath::jumps.
 [[nodiscard]] std::optional<size_t> jump_at(const RunPath* path, const RowsArea& area, Point at);
 
-// What carried the path there, and whose it was before: a title and lines.
+// What carried the path across a jump, and the rank it came from: a title and lines.
 struct PathWords {
   std::string title;
   std::vector<std::string> lines;
 };
 [[nodiscard]] PathWords words_of_jump(const RowsArea& area, size_t jump);
-// Of a rank at a moment: on the path, or how much it could have taken longer; "" = not known.
+// For a rank at a moment: "on the path" or its slack; "" = not known.
 [[nodiscard]] std::string path_words_at(const RunPath* path, int rank_index, TraceNs at);
 
 }  // namespace dprof::view

@@ -123,7 +123,7 @@ TEST_F(PathLinesTest, WordsAtTheMouse) {
       << "not steady";
 }
 
-// However many parts share a pixel, a frame follows the pixels.
+// However many parts share a pixel, the cost of a frame depends on the pixels.
 TEST_F(PathLinesTest, ManyPartsOfAPixelAreOneRectangle) {
   Model many = *test::path_model();
   RunPath path_of_many = *many.path;

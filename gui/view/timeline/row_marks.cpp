@@ -16,7 +16,7 @@ namespace {
 constexpr int kChipHeight = 15;
 constexpr int kChipPadding = 6;
 
-// On its thread's row; of no known thread, or of threads that are folded away, on the rank's.
+// On its thread's row; on the rank's row if its thread is unknown or folded away.
 bool is_shown_on(const analyzer::LossSpan& loss, const RankModel& rank, const Row& row) {
   if (row.kind == RowKind::kRank) return row.folded || !loss.thread_id;
   const analyzer::ThreadLanes& thread =
@@ -45,7 +45,7 @@ std::string words_of(const analyzer::LossSpan& loss) {
                    format_count(loss.count), reason);
 }
 
-// "SIGKILL", "exit code 1"; "" = it ended as it should, or is not known to have ended.
+// "SIGKILL", "exit code 1"; "" = ended normally, or its end is unknown.
 std::string end_words(const Model& model, int rank) {
   if (const analyzer::EndedRank* ended = end_of_rank(model, rank);
       ended != nullptr && analyzer::has_failed(*ended))
@@ -58,7 +58,7 @@ std::string end_words(const Model& model, int rank) {
   return say("process killed, {}", trace->exit_status);
 }
 
-// Of its process, where that was seen; else of its trace.
+// The end of its process, if observed; else of its trace.
 TraceNs end_time(const Model& model, const RankModel& rank) {
   const TraceNs last = rank.lanes().span.end;
   const analyzer::EndedRank* ended = end_of_rank(model, rank.rank);

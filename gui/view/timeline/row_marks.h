@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row tells of its own recording: records that are missing, and an end that was none.
+// A row's marks about its own recording: missing records, and abnormal ends.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace dprof::view {
 
-// Below the row's slices: hatched where records are missing, of a rank under its bar. `y`: of the
+// Below the row's slices: hatches where records are missing; for a rank under its bar. `y`: of the
 // row on the screen.
 void draw_losses(const RowsArea& area, const Row& row, int y, DrawList& list);
 
-// Above them: how many, where the first of them is and there is room for words; and where the
-// process was killed or the recording broke off.
+// Over the slices: the number of missing records, at the first loss with room for words; and the
+// place where the process was killed or the recording stopped.
 void draw_row_marks(const RowsArea& area, const Row& row, int y, int width,
                     const TextMeasure& measure, DrawList& list);
 
-// "28 records lost: ring full", of what is missing around the moment under the mouse.
+// "28 records lost: ring full", about the losses around the moment under the mouse.
 [[nodiscard]] std::vector<std::string> losses_at(const RowsArea& area, const Hover& hover);
 
 }  // namespace dprof::view

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The area of the timeline that shows rows: where a moment and a track are in it.
+// The timeline's area of rows: maps moments and tracks to positions in it.
 #pragma once
 
 #include "gui/view/drawing/time_scale.h"

@@ -25,8 +25,8 @@ constexpr uint8_t kFoldedTint = 70;
 constexpr uint8_t kDeepTint = 64;
 constexpr uint8_t kDraggedTint = 200;
 
-// Paints the rows that can be seen with `paint(row, y)`: those that stay, and those that scroll
-// below them, with a line between.
+// Paints the visible rows with `paint(row, y)`: the fixed ones, and the scrolled ones below them,
+// with a line between.
 template <typename Paint>
 void for_rows_in_view(const Tracks& tracks, int width, int height, DrawList& list,
                       const Paint& paint) {
@@ -47,7 +47,7 @@ void for_rows_in_view(const Tracks& tracks, int width, int height, DrawList& lis
   list.rect({0, fixed - 1, width, 2}, Role::kTextFaint);
 }
 
-// Leaves a gap to the next slice where there is room for it.
+// Leaves a gap before the next slice if there is room.
 int painted_width(int width) { return width >= 4 ? width - 1 : std::max(width, 1); }
 
 // Paints the visible rows into one list.
@@ -160,7 +160,7 @@ class RowPainter {
         continue;
       }
       const auto role = role_of(static_cast<Category>(lane.phase[box.slice]));
-      // Nested slices are paler, folded ones too: what is solid is one thing of its own.
+      // Nested slices are paler, folded ones too: a solid slice is a single thing.
       const uint8_t tint = box.count > 1 ? kFoldedTint : depth >= 2 ? kDeepTint : uint8_t{0};
       list_.rect(place, role, tag, tint);
       if (box.count == 1) {
@@ -170,7 +170,7 @@ class RowPainter {
     }
   }
 
-  // Nothing ended it: where its trace ends is no end of its own.
+  // An event with no recorded end fades out at the end of the trace.
   void fade_out(const Box& place) {
     constexpr int kParts = 8;
     constexpr int kPart = 5;
@@ -183,7 +183,7 @@ class RowPainter {
     }
   }
 
-  // Hatched while the member waits for the others, solid while data moves.
+  // Hatched while the member waits for the others, solid while data is transferred.
   void paint_collective(const RankModel& rank, const analyzer::Lane& lane, const SliceBox& box,
                         const Box& place, const Tag& tag) {
     const Role transfer = role_of(Category::kExposedTransfer);
@@ -251,7 +251,7 @@ class RowPainter {
   DrawList list_;
   std::vector<SliceBox> boxes_;
   int labels_ = 0;
-  int veils_of_ = -1;  // the rank whose rows are painted
+  int veils_of_ = -1;  // the rank whose rows are being painted
   std::vector<Veil> veils_;
 };
 
@@ -268,7 +268,7 @@ void draw_step_strip(const std::vector<analyzer::StepWindow>& steps, const TimeS
   const int64_t stride = label_stride(step_width, label_width + 12);
   int free_from = 0;
   for (; at != steps.end() && at->window.begin < scale.range().end; ++at) {
-    // Ranks end their steps at different times: the next one's earliest begin ends the room.
+    // Ranks end their steps at different times: the room ends at the next step's earliest begin.
     const TraceNs end =
         at + 1 == steps.end() ? at->window.end : std::min(at->window.end, (at + 1)->window.begin);
     const int x0 = std::max(scale.pixel_of(at->window.begin), 0);

@@ -23,18 +23,18 @@ inline constexpr int kHeaderHeight = kRulerHeight + kStepStripHeight;
                                    const Selection& selection, const std::vector<Note>& notes,
                                    int width, const TextMeasure& measure);
 
-// The rows, scrolled below the pinned ones. Coordinates begin at the area's top left. `path`: that
-// is shown; nullptr = none.
+// The rows, scrolled below the pinned ones. Coordinates begin at the area's top left. `path`: the
+// path shown; nullptr = none.
 [[nodiscard]] DrawList draw_rows(const RowsArea& area, const Selection& selection,
                                  const RunPath* path, int width, int height,
                                  const TextMeasure& measure);
 
-// What lies above the rows, besides what is under the mouse.
+// What is drawn over the rows, apart from what is under the mouse.
 struct Overlaid {
   const Selection& selection;
   const EventFlow& flow;
   const NamedMarks& marks;
-  const RunPath* path;  // that is shown; nullptr = none
+  const RunPath* path;  // the one shown; nullptr = none
   std::optional<Interval> measured;
 };
 [[nodiscard]] DrawList draw_overlay(const RowsArea& area, const Overlaid& what, int width,
@@ -45,7 +45,7 @@ struct Overlaid {
                                    const Selection& selection, int width, int height,
                                    const TextMeasure& measure);
 
-// Above it: where a rank that is dragged would come to stand.
+// Drawn over it: the place where a dragged rank would be dropped.
 [[nodiscard]] DrawList draw_rank_drop(const Model& model, const Tracks& tracks, int width);
 
 }  // namespace dprof::view

@@ -125,7 +125,7 @@ TEST_F(TimelineViewTest, TheOverlayFollowsPinnedRows) {
   const std::string text = to_text(draw_overlay(session, 600, 200, measure));
   const Box box = frames_of(draw_overlay(session, 600, 200, measure)).front();
   EXPECT_EQ(box.y, pinned_y - 1) << text;
-  // The arrivals of those that the pinned rows cover are not drawn above them.
+  // Arrivals covered by the pinned rows are not drawn over them.
   const int fixed = session.tracks.layout().fixed_height;
   const DrawList overlay = draw_overlay(session, 600, 200, measure);
   for (const Command& command : overlay.commands()) {
@@ -146,7 +146,7 @@ TEST_F(TimelineViewTest, ADraggedRankHasALineWhereItWillStand) {
 
 class RowMarksTest : public TimelineViewTest {
  protected:
-  // With what is done to rank 2's lanes and trace.
+  // With rank 2's lanes and trace modified.
   void open(const std::function<void(analyzer::RankLanes&, analyzer::TraceFile&)>& change) {
     Model model = test::small_model();
     analyzer::RankLanes lanes = model.ranks[2].lanes();
