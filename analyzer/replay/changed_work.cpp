@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -84,22 +86,6 @@ void cut_late(std::vector<OfEntry>& entries, int64_t step_ns) {
   }
 }
 
-// The device waits for the host's next launch.
-bool is_launch(const WorkKind& kind) {
-  return kind.category == Category::kLaunch ||
-         (kind.category == Category::kIdle && kind.detail != HostDetail::kLost) ||
-         (kind.category == Category::kHost && kind.detail == HostDetail::kUnattributed);
-}
-
-// Likewise, while its host runs what a graph would have captured: Python and operators of forward,
-// backward and optimizer.
-bool is_capturable(const WorkKind& kind) {
-  return is_launch(kind) ||
-         (kind.category == Category::kHost &&
-          (kind.detail == HostDetail::kRange || kind.detail == HostDetail::kOptimizer ||
-           kind.detail == HostDetail::kPreempted));
-}
-
 }  // namespace
 
 std::string ChangedWork::take(const Change& change) {
@@ -140,7 +126,7 @@ std::string ChangedWork::take(const Change& change) {
       grounds_.err("a bound: some of it has to be done");
       return scale(change.factor, "no such work was recorded", [this](const WorkKind& k) {
         return (k.category == Category::kHost && k.detail != HostDetail::kCheckpoint) ||
-               (run_.on_device && is_launch(k));
+               (run_.on_device && k.waits_for_launch());
       });
     default:
       return "it is not known how";
@@ -175,7 +161,7 @@ std::string ChangedWork::take_sync() {
   const bool ahead = grounds_.other(Doubt::kRunsAhead, true);
   const auto chosen = [ahead](const WorkKind& k) {
     return k.category == Category::kSyncBubble ||
-           (ahead && (is_capturable(k) || k.category == Category::kInputWait));
+           (ahead && (k.is_capturable() || k.category == Category::kInputWait));
   };
   if (std::ranges::none_of(run_.work_kinds,
                            [](const WorkKind& k) { return k.category == Category::kSyncBubble; }))
@@ -196,11 +182,23 @@ std::string ChangedWork::take_launch() {
   if (!run_.on_device) return "there are no GPU rows: nothing is launched";
   grounds_.rests(
       "the device does not wait for launches, nor for the host's own work in forward, backward and "
-      "optimizer: a graph has captured it");
+      "optimizer: a graph has captured it; between kernels it needs 1.5 us");
   grounds_.err(
       "promises too much where synchronisation, allocation, changing shapes or Python that has to "
       "run forbid a capture, and too little where transfers would then hide behind computation");
-  return scale(0, "no device was idle for lack of a launch", is_capturable);
+  const auto capturable = [](const WorkKind& k) { return k.is_capturable(); };
+  if (std::ranges::none_of(run_.work_kinds, capturable))
+    return "no device was idle for lack of a launch";
+  const std::vector<int64_t> gaps = own_ns(capturable);
+  // What the device needs between kernels is known of one model only.
+  const bool nothing = grounds_.other(Doubt::kBetweenKernels);
+  for (size_t r = 0; r < gaps.size(); ++r) {
+    const double left = nothing || gaps[r] == 0 ? 0
+                                                : static_cast<double>(run_.between_kernels_ns[r]) /
+                                                      static_cast<double>(gaps[r]);
+    for_kinds(factors_, r, [&](const WorkKind& k) { return k.is_capturable() ? left : 1.0; });
+  }
+  return {};
 }
 
 bool ChangedWork::any_message() const {
@@ -384,17 +382,19 @@ void ChangedWork::replace(const SpotWork& spot, int64_t ns) {
 }
 
 std::string ChangedWork::take_kernel(const Change& change) {
-  bool any = false;
+  const std::set<std::string_view> meant = run_.kernels_meant(change.name);
+  if (meant.empty()) return "no kernel was recorded";
   for (size_t r = 0; r < run_.kernels.size(); ++r) {
-    const auto kernel = std::ranges::find(run_.kernels[r], change.name, &KernelShare::name);
-    if (kernel == run_.kernels[r].end()) continue;
-    any = true;
-    const double factor = 1 - kernel->share * (1 - change.factor);
+    double share = 0;
+    for (const KernelShare& kernel : run_.kernels[r]) {
+      if (meant.contains(kernel.name)) share += kernel.share;
+    }
+    const double factor = 1 - share * (1 - change.factor);
     for_kinds(factors_, r, [&](const WorkKind& k) { return k.computes() ? factor : 1.0; });
   }
-  if (!any) return "no kernel was recorded";
-  grounds_.rests(
-      "the kernel's share of all kernels' time is taken off computation, wherever it is");
+  if (!meant.contains(change.name))
+    grounds_.rests(fmt::format("kernels with '{}' in the name: {}", change.name, meant.size()));
+  grounds_.rests("their share of all kernels' time is taken off computation, wherever it is");
   grounds_.err("kernels that run at the same time are not moved");
   return {};
 }

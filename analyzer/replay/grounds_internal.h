@@ -13,18 +13,19 @@ namespace dprof::analyzer {
 
 // Cases in which two assumptions are equally plausible and the recording does not decide.
 enum class Doubt : uint8_t {
-  kWhichPeer,    // the median peer, or the end of their third quarter
-  kLatency,      // of transfers without a fit: none, or all of it
-  kRunsAhead,    // whether a host that does not wait runs ahead of its device
-  kEvenly,       // whether gradients take time by their bytes, or equally per bucket
-  kFirstBucket,  // whether it could have filled during all of backward
-  kParameters,   // the size of the parameters that fill a bucket
-  kTrees,        // rings, or trees
-  kTogether,     // whether stages of a pipeline can collect garbage at the same time
-  kFewPeers,     // whether the stages of one pipeline can be compared with each other
-  kSharedLinks,  // whether concurrent transfers share a link
+  kWhichPeer,       // the median peer, or the end of their third quarter
+  kLatency,         // of transfers without a fit: none, or all of it
+  kRunsAhead,       // whether a host that does not wait runs ahead of its device
+  kEvenly,          // whether gradients take time by their bytes, or equally per bucket
+  kFirstBucket,     // whether it could have filled during all of backward
+  kParameters,      // the size of the parameters that fill a bucket
+  kTrees,           // rings, or trees
+  kTogether,        // whether stages of a pipeline can collect garbage at the same time
+  kFewPeers,        // whether the stages of one pipeline can be compared with each other
+  kSharedLinks,     // whether concurrent transfers share a link
+  kBetweenKernels,  // the device's own time between two kernels of a graph, or none
 };
-inline constexpr size_t kDoubts = 10;
+inline constexpr size_t kDoubts = 11;
 
 struct Grounds {
   std::vector<std::string> rests_on;

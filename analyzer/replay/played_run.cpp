@@ -46,6 +46,32 @@ Category category_of(schema::Marker marker) {
   }
 }
 
+// The gaps before captured launches, from pieces in order of time.
+class DeviceGaps {
+ public:
+  void take(Interval piece) {
+    if (piece.begin == gap_.end) {
+      gap_.end = piece.end;
+    } else {
+      close();
+      gap_ = piece;
+    }
+  }
+  [[nodiscard]] int64_t between_kernels_ns() {
+    close();
+    return sum_ns_;
+  }
+
+ private:
+  void close() {
+    sum_ns_ += std::min(gap_.length().ns, kBetweenKernelsNs);
+    gap_ = {};
+  }
+
+  Interval gap_{};
+  int64_t sum_ns_ = 0;
+};
+
 class PlayedRunBuilder {
  public:
   PlayedRunBuilder(std::shared_ptr<const RunReplay> replay, const PlayedRunInput& input)
@@ -61,6 +87,7 @@ class PlayedRunBuilder {
       run_.ops.push_back(ops_of(in_.digests[d], in_.pieces[d]));
       run_.on_device |= !in_.digests[d].gpu.empty();
     }
+    run_.between_kernels_ns.resize(run_.ranks.size(), 0);
     if (run_.source->operations) {
       take_operations(*run_.source->operations);
     } else {
@@ -246,6 +273,7 @@ class PlayedRunBuilder {
     const std::vector<LatticePiece>& pieces = marked.empty() ? in_.pieces[d] : marked;
     size_t first = 0;
     std::vector<int64_t> ns;
+    DeviceGaps gaps;
     for (const OwnTask& task : tasks) {
       Work work{.task = task.task,
                 .entry = entry,
@@ -262,9 +290,11 @@ class PlayedRunBuilder {
       };
       for (size_t p = first; p < pieces.size() && pieces[p].span.begin < task.span.end; ++p) {
         const LatticePiece& piece = pieces[p];
-        add(work_kind(piece.category, piece.phase, piece.detail),
-            (std::min(piece.span.end, task.span.end) - std::max(piece.span.begin, task.span.begin))
-                .ns);
+        const Interval part{std::max(piece.span.begin, task.span.begin),
+                            std::min(piece.span.end, task.span.end)};
+        const uint32_t kind = work_kind(piece.category, piece.phase, piece.detail);
+        add(kind, part.length().ns);
+        if (run_.work_kinds[kind].is_capturable()) gaps.take(part);
       }
       if (left > 0) add(work_kind(Category::kIdle, Category::kIdle, HostDetail::kNone), left);
       for (uint32_t k = 0; k < ns.size(); ++k) {
@@ -273,6 +303,7 @@ class PlayedRunBuilder {
       work.parts = static_cast<uint32_t>(run_.parts.size()) - work.first_part;
       run_.works.push_back(work);
     }
+    run_.between_kernels_ns[entry] += gaps.between_kernels_ns();
   }
 
   // The k-th operation of a kind on the ranks of one stage is a spot.
@@ -333,6 +364,17 @@ class PlayedRunBuilder {
 };
 
 }  // namespace
+
+std::set<std::string_view> PlayedRun::kernels_meant(std::string_view name) const {
+  std::set<std::string_view> meant;
+  for (const std::vector<KernelShare>& of_rank : kernels) {
+    for (const KernelShare& kernel : of_rank) {
+      if (kernel.name == name) return {name};
+      if (!name.empty() && kernel.name.find(name) != std::string::npos) meant.insert(kernel.name);
+    }
+  }
+  return meant;
+}
 
 PlayedRun played_run_of(std::shared_ptr<const RunReplay> replay, const PlayedRunInput& input) {
   return PlayedRunBuilder(std::move(replay), input).run();

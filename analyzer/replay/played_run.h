@@ -5,8 +5,10 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/breakdown/link_fit.h"
@@ -29,7 +31,25 @@ struct WorkKind {
   [[nodiscard]] Category phase_of() const {
     return category == Category::kOverlapped ? phase : category;
   }
+  // The device waits for the host's next launch.
+  [[nodiscard]] bool waits_for_launch() const {
+    return category == Category::kLaunch ||
+           (category == Category::kIdle && detail != HostDetail::kLost) ||
+           (category == Category::kHost && detail == HostDetail::kUnattributed);
+  }
+  // Likewise, while its host runs what a graph would have captured: Python and operators of
+  // forward, backward and optimizer.
+  [[nodiscard]] bool is_capturable() const {
+    return waits_for_launch() ||
+           (category == Category::kHost &&
+            (detail == HostDetail::kRange || detail == HostDetail::kOptimizer ||
+             detail == HostDetail::kPreempted));
+  }
 };
+
+// A device needs this long from one kernel's end to the next one's begin even if it is queued, or
+// in a graph: on an H200 1.0 to 2.2 us in the median of six recordings (docs/gpu_results.md).
+inline constexpr int64_t kBetweenKernelsNs = 1'500;
 struct WorkPart {
   uint32_t kind = 0;  // of PlayedRun::work_kinds
   int64_t ns = 0;
@@ -96,6 +116,10 @@ struct TaskRole {
 };
 
 struct PlayedRun {
+  // The kernels that `name` in a question means, on all ranks: the one of that name, or if there is
+  // none, all whose names contain it.
+  [[nodiscard]] std::set<std::string_view> kernels_meant(std::string_view name) const;
+
   std::shared_ptr<const RunReplay> source;
   const TaskGraph* graph = nullptr;  // of `source`
   const SharedLinks* links = nullptr;
@@ -117,6 +141,9 @@ struct PlayedRun {
   std::vector<std::vector<OpShare>> ops;          // likewise; empty if work is that of GPUs
   // By entry: host time in calls that can wait for the device, all steps; nullopt: unknown.
   std::vector<std::optional<int64_t>> device_waits;
+  // By entry: of the gaps before captured launches, what the device needs between kernels, all
+  // steps.
+  std::vector<int64_t> between_kernels_ns;
   bool on_device = false;  // work is that of GPUs
 
   // Transfers share links if the recording shows it or `shared` is set.

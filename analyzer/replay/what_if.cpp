@@ -18,6 +18,7 @@ namespace {
 constexpr double kWorthwhile = 0.005;  // of a step: least gain of an answer not asked for
 constexpr double kModelError = 0.003;  // of a step: usual error of answers without a gain
 constexpr size_t kMostListed = 12;     // names in a hint
+constexpr size_t kLongestListed = 60;  // bytes of one; a part of a kernel's name suffices
 constexpr size_t kRanksAsked = 4;      // in the catalogue: those that work most
 
 // "a, b, … and 3 more".
@@ -26,7 +27,9 @@ std::string listed(const Names& names) {
   std::vector<std::string> some;
   for (const auto& name : names) {
     if (some.size() == kMostListed) break;
-    some.push_back(fmt::format("{}", name));
+    std::string one = fmt::format("{}", name);
+    if (one.size() > kLongestListed) one = one.substr(0, kLongestListed) + "…";
+    some.push_back(std::move(one));
   }
   std::string text = fmt::format("{}", fmt::join(some, ", "));
   if (names.size() > some.size()) text += fmt::format(" and {} more", names.size() - some.size());
@@ -202,6 +205,7 @@ Status WhatIfModel::check(const Change& change) const {
       return Done{};
     }
     case Subject::kKernel:
+      if (!run_.kernels_meant(change.name).empty()) return Done{};
       return in_shares("kernel", run_.kernels);
     case Subject::kOp:
       if (run_.on_device) return Done{};  // kernels compute: reported elsewhere

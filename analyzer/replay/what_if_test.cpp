@@ -14,6 +14,7 @@ namespace dprof::analyzer {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int64_t kMsOfJob = 1'000'000;
 constexpr size_t kStepsOfJob = 14;
@@ -118,6 +119,26 @@ TEST(WhatIfTest, WhatTheRecordingCannotAnswerHasAReasonAndNoFigures) {
     EXPECT_FALSE(what.gain_ns || what.step_ns || what.bound_ns) << text;
     EXPECT_THAT(what.refused, HasSubstr(text));
   }
+}
+
+// Names of kernels are long: a part of one means all that have it, unless it is one's whole name.
+TEST(WhatIfTest, APartOfAKernelsNameMeansAllThatHaveIt) {
+  Job job = uneven_job();
+  job.with_kernels({{"gemm_64x64<bf16>", 0.4}, {"gemm_128x64<bf16>", 0.2}, {"add", 0.1}});
+  const WhatIfModel model = job.model();
+  const auto gain = [&](const char* text) {
+    return static_cast<double>(*told(model, {text}).gain_ns);
+  };
+  const double all = gain("phase:forward*0");  // the slowest rank's work
+  EXPECT_NEAR(gain("kernel:gemm*0"), 0.6 * all, 1e4);
+  EXPECT_NEAR(gain("kernel:gemm_64x64<bf16>*0"), 0.4 * all, 1e4);
+  EXPECT_THAT(told(model, {"kernel:gemm*0"}).valid_because,
+              HasSubstr("with 'gemm' in the name: 2"));
+  EXPECT_THAT(told(model, {"kernel:add*0"}).valid_because, Not(HasSubstr("in the name")));
+  const Result<Change> change = parse_change("kernel:sort*0.5");
+  const Result<WhatIf> what = model.answer(std::span(&*change, 1));
+  ASSERT_FALSE(what.ok());
+  EXPECT_THAT(what.error().hint, HasSubstr("gemm_64x64<bf16>, gemm_128x64<bf16>, add"));
 }
 
 TEST(WhatIfTest, UnknownNamesListWhatThereIs) {

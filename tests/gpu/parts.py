@@ -7,6 +7,7 @@ import ends
 import profilers
 import ranks
 import recording
+import what_if
 import windows
 from part import CPU, FAKE, Question
 
@@ -18,7 +19,7 @@ QUESTIONS = [
              "The same of Python's torch, one rank over NCCL, with its plugin: operators, steps, collectives, the report", 65,
              recording.python, CPU, (("python", 0),)),
     Question("step-cost",
-             "What does recording cost a step at light, standard and full detail? Switched on and off within one run", 110,
+             "What does recording cost a step at light, standard and full detail? Switched on and off within one run", 90,
              costs.step_cost),
     Question("windows", "Does a job survive that recording is switched on and off while its kernels run?", 75,
              windows.switched, FAKE),
@@ -26,19 +27,19 @@ QUESTIONS = [
              recording.clock, FAKE),
     Question("torch-profiler",
              "Does a later torch.profiler lose its GPU rows, and do `--cuda=off` and `--cuda=yield --armed` save them?",
-             75, profilers.torch_profiler),
-    Question("killed", "What is in the trace after kill -9, Ctrl-C and `os._exit`?", 75, ends.killed, FAKE),
+             60, profilers.torch_profiler),
+    Question("killed", "What is in the trace after kill -9, Ctrl-C and `os._exit`?", 55, ends.killed, FAKE),
     Question("hang", "Are the kernels of ranks that hang in NCCL in their traces?", 40, ends.hang, None),
     Question("two-ranks",
              "Two ranks on one GPU, distinguished by `NCCL_HOSTID`: are NCCL's kernels joined to its launches, and do both "
-             "ranks report the same collectives?", 75, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
+             "ranks report the same collectives?", 60, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
     Question("graphs", "Is each replay of a CUDA graph one row, joined to its launch?", 45, recording.graphs, FAKE,
              (("run", 0),)),
     Question("allocator",
              "Does the CUDA allocator's trace hold every allocation and PyTorch's own peak, and what does it cost?", 35,
              recording.allocator),
     Question("dependencies", "Are event and stream ids there in the callbacks?", 20, recording.dependencies, FAKE),
-    Question("launch-cost", "What does a launch cost more at light, standard and full detail?", 60, costs.launch_cost, FAKE),
+    Question("launch-cost", "What does a launch cost more at light, standard and full detail?", 50, costs.launch_cost, FAKE),
     Question("flush", "What does a flush each second cost, does it hold up launches, and how old are the rows in the trace?",
              35,
              recording.flush, FAKE),
@@ -46,7 +47,9 @@ QUESTIONS = [
              profilers.profiler_import, CPU, (("profile.json", None),)),
     Question("nvml", "What does NVML tell under full load, and is throttling seen?", 35, recording.nvml, FAKE),
     Question("run-cost", "Whole runs in turn: bare, without CUDA, armed, light, standard, full; torch.profiler and "
-             "Nsight Systems beside them", 120, costs.run_cost),
+             "Nsight Systems beside them", 100, costs.run_cost),
+    Question("what-if", "Does what `--what-if` predicts of a job come true when the job is changed?", 100, what_if.what_if,
+             keep=tuple((case, 0) for case in what_if.QUESTIONS)),
     Question("cupti-kinds", "What does each kind of CUPTI's records cost a launch, a graph and a query, without dprof?", 45,
              costs.cupti_kinds,
              FAKE),

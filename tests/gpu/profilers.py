@@ -96,9 +96,11 @@ def nsight(part):
         raise Missing("neither ncu nor nsys is there")
     for name, words in tools.items():
         begin = time.monotonic()
-        part.run(*words, part.dprof, "record", "-n", 1, "--overwrite", "-o", part.folder / name, "--", part.probe, "loop",
-                 "--seconds", 2,
-                 want=None)
+        printed = part.run(*words, part.dprof, "record", "-n", 1, "--overwrite", "-o", part.folder / name, "--", part.probe,
+                           "loop", "--seconds", 2, want=None)
+        if name == "ncu":
+            profiled = printed.count("==PROF== Profiling")
+            part.expect("ncu profiles its kernels", profiled > 0, profiled)
         traces = sorted((part.folder / name).glob("*.dprof"))
         source = None
         if traces:

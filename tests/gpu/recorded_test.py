@@ -57,6 +57,22 @@ class Recorded(unittest.TestCase):
         for finding in report["findings"]:
             self.assertLessEqual(finding["cost_ns"] or 0, step, finding["rule"])
 
+    def test_what_is_predicted_of_a_change_came_true(self):
+        # Question, and how long the steps of the changed job were by its own clock against the recorded one's, with the 95 %
+        # interval (docs/gpu_results.md); and how far off the answer may be.
+        for name, question, least, most, off in (("input", "input=0", 0.291, 0.303, 0.15),
+                                                 ("launch", "launch=graphs", 0.143, 0.150, 0.05),
+                                                 ("kernel", "kernel:Scan*0.5", 0.925, 0.928, 0.01),
+                                                 ("checkpoint", "checkpoint=0", 0.435, 0.479, 0.20)):
+            done = subprocess.run([os.environ["DPROF"], "report", run_of(f"what_if_{name}"), "--what-if", question, "--format",
+                                   "json"], capture_output=True, text=True)
+            said = next(one for one in json.loads(done.stdout)["replay"]["whatif"] if one["asked"])
+            before = said["step_ns"] + said["gain_ns"]
+            after, bound = said["step_ns"] / before, said["bound_ns"] / before
+            self.assertLess(after - bound, most, name)
+            self.assertGreater(after + bound, least, name)
+            self.assertLess(abs(after / ((least + most) / 2) - 1), off, name)
+
     def test_kernels_have_names_that_can_be_read(self):
         for name in ("slow_rank", "hugging_face"):
             text = subprocess.run([os.environ["DPROF"], "report", run_of(name), "--sections", "all"], capture_output=True,

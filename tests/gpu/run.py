@@ -107,7 +107,8 @@ def kept_files(question, scratch):
                 yield folder / name, name
             else:
                 run = folder / (name if folder.name == question.name else "run")
-                yield run / f"rank-{rank:05}.dprof", f"{question.name}-{rank}.dprof"
+                which = "" if name in ("run", question.name) or run.name != name else f"{name}-"
+                yield run / f"rank-{rank:05}.dprof", f"{question.name}-{which}{rank}.dprof"
 
 
 def keep_files(question, out, scratch, kept):

@@ -78,17 +78,21 @@ class Job {
   // Everything from the third step on is steady.
   std::unique_ptr<Replayer> replayer() { return replay().segments; }
 
+  // Each rank's; shares of all kernels' time.
+  void with_kernels(std::vector<KernelShare> kernels) { kernels_ = std::move(kernels); }
+
   // The same, as a model for questions.
   WhatIfModel model(bool accepted = true) {
     Replay quality;
     quality.accepted = accepted;
     const auto run = std::make_shared<RunReplay>(replay());
-    return {played_run_of(run, {.digests = run_.digests,
-                                .traces = {},
-                                .steps = *steps_,
-                                .matching = matching_,
-                                .pieces = pieces_}),
-            {.quality = quality, .overlap = {}, .contention = {}}};
+    PlayedRun played = played_run_of(run, {.digests = run_.digests,
+                                           .traces = {},
+                                           .steps = *steps_,
+                                           .matching = matching_,
+                                           .pieces = pieces_});
+    if (!kernels_.empty()) played.kernels.assign(begins_.size(), kernels_);
+    return {std::move(played), {.quality = quality, .overlap = {}, .contention = {}}};
   }
 
   // Mean length of the steady steps, by the last rank.
@@ -131,6 +135,7 @@ class Job {
   TestRun run_;
   std::vector<std::vector<int>> groups_;
   std::vector<std::string> hosts_;
+  std::vector<KernelShare> kernels_;
   std::vector<int64_t> now_;
   std::vector<std::vector<LatticePiece>> pieces_;
   std::vector<std::vector<int64_t>> begins_;  // of steps, by rank
