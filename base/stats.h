@@ -10,8 +10,10 @@
 
 namespace dprof {
 
-// Quantiles of the normal distribution: of a two-sided 95 % interval, of a one-sided 95 % bound.
+// Quantiles of the normal distribution: of a two-sided 95 % and 98 % interval, of a one-sided 95 %
+// bound. Each end of a 98 % interval is a one-sided 99 % bound.
 inline constexpr double kTwoSided95 = 1.96;
+inline constexpr double kTwoSided98 = 2.326;
 inline constexpr double kOneSided95 = 1.645;
 
 // Median; the lower and upper middle are averaged. 0 for no values: callers check for that first.

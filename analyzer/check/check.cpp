@@ -23,7 +23,7 @@ constexpr double kLeastTolerance = 0.02;    // default: a smaller change is not 
 constexpr double kWorstSensitivity = 0.10;  // a less sensitive check says so
 // With one run per side the spread between runs is unknown.
 constexpr double kLeastSuspect = 0.03;
-constexpr double kBothErrors = kTwoSided95 + kOneSided95;
+constexpr double kBothErrors = kTwoSided98 + kOneSided95;
 
 // The reasons for exit code 4, in a few words.
 std::string reasons_of(const Diff& diff) {
@@ -218,7 +218,7 @@ class Checker {
   // Runs per side until the distance to the limit, or the limit itself, is resolved.
   [[nodiscard]] static std::string what_decides(const StepChange& step, double limit) {
     const double sd =
-        step.half_width / kTwoSided95 /
+        step.half_width / kTwoSided98 /
         std::sqrt(1 / static_cast<double>(step.runs_a) + 1 / static_cast<double>(step.runs_b));
     const double distance = std::max(std::abs(step.change - limit), 0.5 * limit);
     const double runs = std::ceil(2 * std::pow(kBothErrors * sd / distance, 2));
@@ -252,7 +252,7 @@ class Checker {
       const double half = step.half_width / std::numbers::sqrt2;  // of one side
       const double ms = step.b_ns / 1e6;
       one.says = fmt::format(
-          "the median step takes {:.4g} ms (95 %: {:.4g} to {:.4g}), the budget is {:.4g} ms", ms,
+          "the median step takes {:.4g} ms (98 %: {:.4g} to {:.4g}), the budget is {:.4g} ms", ms,
           ms * std::exp(-half), ms * std::exp(half), limit_ms);
       if (ms * std::exp(-half) > limit_ms) one.outcome = Outcome::kFailed;
       if (ms * std::exp(half) <= limit_ms) one.outcome = Outcome::kPassed;

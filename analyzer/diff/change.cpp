@@ -72,13 +72,13 @@ double drift_variance(std::span<const double> logs, double log_sd) {
   return std::max(0.0, variance_of(medians, mean_of_values(medians)) - of_steps);
 }
 
-// 97.5 % quantile of Student's t; from 5 on by its expansion at the normal one, accurate to 0.01.
+// 99 % quantile of Student's t; from 5 on by its expansion at the normal one, accurate to 0.02.
 // One degree of freedom counts as two, the second being the prior's.
 double t_quantile(double freedom) {
-  if (freedom <= 2) return 4.303;
-  if (freedom <= 3) return 3.182;
-  if (freedom <= 4) return 2.776;
-  const double z = kTwoSided95;
+  if (freedom <= 2) return 6.965;
+  if (freedom <= 3) return 4.541;
+  if (freedom <= 4) return 3.747;
+  const double z = kTwoSided98;
   const double z3 = z * z * z;
   const double z5 = z3 * z * z;
   const double z7 = z5 * z * z;
@@ -122,7 +122,7 @@ MedianStep median_step_of(std::span<const int64_t> lengths_ns) {
 }
 
 double StepChange::detectable(double tolerance) const {
-  return std::exp(std::log1p(tolerance) + half_width * (1 + kOneSided95 / kTwoSided95)) - 1;
+  return std::exp(std::log1p(tolerance) + half_width * (1 + kOneSided95 / kTwoSided98)) - 1;
 }
 
 StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> b) {
@@ -148,7 +148,7 @@ StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> 
   const double freedom = n_a + n_b - 2;
   const double unknown = within + square(kUnknownRunSpread);
   double variance = unknown;
-  double quantile = kTwoSided95;
+  double quantile = kTwoSided98;
   if (freedom > 0) {
     const double spread =
         ((n_a - 1) * variance_of(a_logs, a_mean) + (n_b - 1) * variance_of(b_logs, b_mean)) /

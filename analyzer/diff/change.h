@@ -35,8 +35,8 @@ struct StepChange {
   double a_ns = 0;  // geometric mean of the runs' medians
   double b_ns = 0;
   double change = 0;  // b / a - 1
-  double least = 0;   // 95 % interval of `change`
-  double most = 0;
+  double least = 0;   // 98 % interval of `change`: chance alone puts one of 100 equal programs above
+  double most = 0;    // it, and one below
   double half_width = 0;  // of it, in the logarithm
   size_t runs_a = 0;
   size_t runs_b = 0;

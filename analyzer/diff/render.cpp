@@ -344,7 +344,7 @@ std::string signed_share(double share) {
 }
 
 std::string change_text(const StepChange& change) {
-  return fmt::format("{} (95 %: {} to {})", signed_share(change.change), signed_share(change.least),
+  return fmt::format("{} (98 %: {} to {})", signed_share(change.change), signed_share(change.least),
                      signed_share(change.most));
 }
 

@@ -21,7 +21,7 @@ struct DiffOptions {
 // The differences between the sides, and whether they matter.
 [[nodiscard]] Document dissimilar_section(const Diff& diff);
 
-// "+5.1 % (95 %: +4.9 % to +5.3 %)".
+// "+5.1 % (98 %: +4.9 % to +5.3 %)".
 [[nodiscard]] std::string change_text(const StepChange& change);
 // "+5.1 %"; with two decimals below 1 %.
 [[nodiscard]] std::string signed_share(double share);
@@ -29,7 +29,7 @@ struct DiffOptions {
 [[nodiscard]] std::string side_text(const DiffSide& side);
 // "most of it is forward: +3.2 of +3.4 ms"; "" if no part dominates.
 [[nodiscard]] std::string where_text(const Diff& diff);
-// The answer in one line: "slower: +5.1 % (95 %: +4.9 % to +5.3 %); most of it is forward: …".
+// The answer in one line: "slower: +5.1 % (98 %: +4.9 % to +5.3 %); most of it is forward: …".
 [[nodiscard]] Span diff_answer(const Diff& diff);
 // The sides, the step time, the detectable change, whether they can be compared.
 [[nodiscard]] FactList diff_facts(const Diff& diff);

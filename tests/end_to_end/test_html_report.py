@@ -144,7 +144,7 @@ class HtmlReport(EndToEnd):
             self.assertEqual(done.returncode, 0 if verb[0] == "diff" else 1, done.stderr)
             said = self.command(DPROF, *verb).stdout
             text = re.sub(r"<[^>]*>", "", page.read_text())
-            change = re.search(r"\+[\d.]+ % \(95 %: [^)]*\)", said)
+            change = re.search(r"\+[\d.]+ % \(98 %: [^)]*\)", said)
             self.assertIsNotNone(change, said)
             self.assertIn(change.group(), text, "the words and figures are those of the text")
             for dark in (False, True):
