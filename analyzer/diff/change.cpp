@@ -58,9 +58,11 @@ double bootstrap_sd(std::span<const double> logs, double block) {
   return std::sqrt(variance_of(medians, mean_of_values(medians)));
 }
 
+size_t parts_of(size_t steps) { return steps >= 80 ? 8 : 4; }
+
 // The variance of the medians of the run's parts beyond what their steps explain.
 double drift_variance(std::span<const double> logs, double log_sd) {
-  const size_t parts = logs.size() >= 80 ? 8 : 4;
+  const size_t parts = parts_of(logs.size());
   std::vector<double> medians;
   for (size_t p = 0; p < parts; ++p) {
     const size_t begin = p * logs.size() / parts;
@@ -117,7 +119,11 @@ MedianStep median_step_of(std::span<const int64_t> lengths_ns) {
   const double most = std::max(1.0, static_cast<double>(logs.size()) / 4);
   step.block = std::clamp(2 * autocorrelation_time(lengths_ns) - 1, 1.0, most);
   const double sd = bootstrap_sd(logs, step.block);
-  step.log_sd = std::sqrt(square(sd) + drift_variance(logs, sd));
+  const double drift = drift_variance(logs, sd);
+  const double variance = square(sd) + drift;
+  step.log_sd = std::sqrt(variance);
+  if (drift > 0)  // Satterthwaite 1946
+    step.freedom = static_cast<double>(parts_of(logs.size()) - 1) * square(variance / drift);
   return step;
 }
 
@@ -137,24 +143,30 @@ StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> 
   const double a_mean = mean_of_values(a_logs);
   const double b_mean = mean_of_values(b_logs);
   double within = 0;
+  double doubt = 0;  // the variance of `within`, halved
   for (const std::span<const MedianStep> side : {a, b}) {
-    for (const MedianStep& run : side) within += square(run.log_sd);
+    for (const MedianStep& run : side) {
+      within += square(run.log_sd);
+      doubt += square(square(run.log_sd)) / run.freedom;
+    }
   }
-  within /= static_cast<double>(a.size() + b.size());
-  change.within_sd = std::sqrt(within);
-
   const auto n_a = static_cast<double>(a.size());
   const auto n_b = static_cast<double>(b.size());
+  doubt /= square(n_a + n_b);
+  within /= n_a + n_b;
+  change.within_sd = std::sqrt(within);
+
   const double freedom = n_a + n_b - 2;
-  const double unknown = within + square(kUnknownRunSpread);
-  double variance = unknown;
-  double quantile = kTwoSided98;
+  const double assumed = square(kRunsBeyondSteps) * within + square(kUnknownRunSpread);
+  double variance = assumed;
+  double quantile =
+      doubt > 0 ? t_quantile(square(assumed / square(kRunsBeyondSteps)) / doubt) : kTwoSided98;
   if (freedom > 0) {
     const double spread =
         ((n_a - 1) * variance_of(a_logs, a_mean) + (n_b - 1) * variance_of(b_logs, b_mean)) /
         freedom;
     change.between_sd = std::sqrt(spread);
-    variance = std::max(within, (kPriorRuns * unknown + freedom * spread) / (kPriorRuns + freedom));
+    variance = std::max(within, (kPriorRuns * assumed + freedom * spread) / (kPriorRuns + freedom));
     quantile = t_quantile(freedom);
   }
   change.half_width = quantile * std::sqrt(variance * (1 / n_a + 1 / n_b));

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct MedianStep {
   size_t steps = 0;
   double block = 1;   // mean length of a block of dependent steps
   double log_sd = 0;  // standard deviation of the logarithm of the median
+  // Degrees of freedom of `log_sd`: few if drift, known from a few parts of the run, makes it.
+  double freedom = std::numeric_limits<double>::infinity();
 };
 
 // Stationary bootstrap (Politis and Romano 1994) of the median: blocks are twice the integrated
@@ -35,8 +38,8 @@ struct StepChange {
   double a_ns = 0;  // geometric mean of the runs' medians
   double b_ns = 0;
   double change = 0;  // b / a - 1
-  double least = 0;   // 98 % interval of `change`: chance alone puts one of 100 equal programs above
-  double most = 0;    // it, and one below
+  double least = 0;  // 98 % interval of `change`: chance alone puts one of 100 equal programs above
+  double most = 0;   // it, and one below
   double half_width = 0;  // of it, in the logarithm
   size_t runs_a = 0;
   size_t runs_b = 0;
@@ -48,11 +51,13 @@ struct StepChange {
   [[nodiscard]] double detectable(double tolerance) const;
 };
 
-// Assumed spread if a side has one run and the spread between runs is unknown: 0.5 %.
+// If a side has one run, the spread between runs is unknown. Assumed: 0.5 %, and 1.5 times what the
+// steps of one run let expect, the median of 60 equal pairs of real runs (docs/ci.md).
 inline constexpr double kUnknownRunSpread = 0.005;
+inline constexpr double kRunsBeyondSteps = 1.5;
 
-// Each side has at least one run. With several, their spread counts (in a t interval; the spread
-// from the steps and kUnknownRunSpread count as one more run); otherwise only those two count.
+// Each side has at least one run. With several, their spread counts (in a t interval; the assumed
+// spread counts as one more run); otherwise only the assumed one.
 [[nodiscard]] StepChange change_of(std::span<const MedianStep> a, std::span<const MedianStep> b);
 
 }  // namespace dprof::analyzer
