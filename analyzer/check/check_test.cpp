@@ -92,6 +92,20 @@ TEST(Check, NoiseAboveWhatIsAskedCannotTell) {
   EXPECT_THAT(result.title, HasSubstr("the noise hides anything below"));
 }
 
+// Runs of a noisy machine differ by more than the steps of one let expect.
+TEST(Check, OnANoisyMachineOneRunPerSideDoesNotFail) {
+  constexpr double kNoise = 0.1;
+  CheckSettings settings;
+  settings.max_slowdown = 0.05;
+  const CheckResult pair = checked(made_run(2, 1.25, kNoise), {made_run(1, 1, kNoise)}, settings);
+  EXPECT_EQ(pair.code(), ExitCode::kInconclusive) << pair.title;
+  EXPECT_THAT(pair.title, HasSubstr("two equal runs can differ as much"));
+  EXPECT_THAT(pair.needed, HasSubstr("three runs of each side"));
+  std::vector<RunFacts> before;
+  for (uint64_t i = 0; i < 5; ++i) before.push_back(made_run(10 + i, 1, kNoise));
+  EXPECT_EQ(checked(made_run(2, 1.25, kNoise), before, settings).code(), ExitCode::kCheckFailed);
+}
+
 TEST(Check, TooFewStepsCannotTell) {
   RunFacts run = made_run(2);
   run.lengths_ns.resize(5);
