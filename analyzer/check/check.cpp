@@ -20,8 +20,8 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr double kLeastTolerance = 0.02;  // default: a smaller change is not worth a failed build
-// A less sensitive check does not pass a run. Nor does it fail one with one run per side: so 9 of
-// 240 equal pairs of real runs failed, which differed by 8 to 22 % (docs/ci.md).
+// A less sensitive check does not pass a run. Nor does it fail one with one run per side: 11 of 300
+// equal pairs of real runs did, which differed by 8 to 52 % (docs/ci.md).
 constexpr double kWorstSensitivity = 0.10;
 // With one run per side the spread between runs is unknown.
 constexpr double kLeastSuspect = 0.03;
