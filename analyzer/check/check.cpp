@@ -159,7 +159,7 @@ class Checker {
     const double least = settings_.max_slowdown.value_or(kLeastTolerance);
     // Without a limit, noise is tolerated; with one, noise above it leaves the check undecided.
     const double most =
-        settings_.max_slowdown.value_or(std::max(kLeastTolerance, std::expm1(2 * step.half_width)));
+        settings_.max_slowdown.value_or(std::max(kLeastTolerance, step.detectable(0)));
     const double fails_from = step.single() ? std::max(least, kLeastSuspect) : least;
     const double seen = step.detectable(fails_from);
     result_.sensitivity =
