@@ -71,7 +71,7 @@ Nested nested(int64_t ranges, int64_t kernels) {
   for (int32_t thread = 0; thread < kThreads; ++thread) {
     for (int64_t c = 0; c < columns / kThreads; ++c) {
       const int64_t begin = c * 10'000;
-      for (int depth = 0; depth < kDepth; ++depth)
+      for (int64_t depth = 0; depth < kDepth; ++depth)
         made.ranges.push_back({{begin + depth * 100}, {begin + 10'000 - depth * 100}, thread});
       const auto wanted = static_cast<int64_t>(made.launches.size() + 1) * columns;
       if (wanted > kernels * (thread * (columns / kThreads) + c + 1)) continue;
@@ -127,4 +127,5 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace dprof::bench
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an exception may end a benchmark with its message.
 int main(int argc, char** argv) { return dprof::bench::run(argc, argv); }

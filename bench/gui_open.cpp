@@ -62,6 +62,7 @@ int open(const std::filesystem::path& folder, view::EventBudget budget) {
 }  // namespace
 }  // namespace dprof
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an exception may end a benchmark with its message.
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   std::filesystem::path folder;

@@ -61,7 +61,7 @@ TEST(WhatIfTest, WithoutStragglersRanksThatAreLateByTurnsAreNoLongerLate) {
   for (size_t s = 0; s < kStepsOfJob; ++s) {
     job.step_begins();
     job.everybody_works(30 * kMsOfJob);
-    job.work(s % 2, 20 * kMsOfJob);
+    job.work(static_cast<int>(s % 2), 20 * kMsOfJob);
     job.meet(0, kMsOfJob);
   }
   EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);

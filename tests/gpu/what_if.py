@@ -14,7 +14,8 @@ def asked(part, case, question):
     """The report's answer and no reason, or None and why there is none."""
     if "{scan}" in question:  # by the name that the library's kernels have here
         names = [name for name in ("Scan", "scan") if part.trace(case).value(
-            "SELECT count(*) FROM gpu_activity JOIN string ON string.id = name_id WHERE kind = 0 AND value GLOB ?", f"*{name}*")]
+            "SELECT count(*) FROM gpu_activity JOIN string ON string.id = name_id WHERE kind = 0 AND value GLOB ?",
+            f"*{name}*")]
         if not names:
             return None, "no kernel that scans was recorded"
         question = question.format(scan=names[0])
