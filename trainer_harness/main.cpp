@@ -2,8 +2,8 @@
 // dprof-trainer: a reference job of distributed training, in C++ on LibTorch.
 //
 // Exit codes: 0 trained; 1 training failed, or the ranks ended with different parameters; 2 usage.
-// --spawn gives the first failing rank's; 128 + signal where a signal ended it. --matrix gives 1
-// where a run ended otherwise than expected.
+// --spawn exits with the first failing rank's code, or 128 + signal if a signal ended it. --matrix
+// exits with 1 if a run did not end as expected.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <string>

@@ -19,7 +19,7 @@ using c10d::ProcessGroup;
 
 constexpr const char* kDefaultGroup = "default_pg";
 
-// As init_process_group does it: a process has one default group.
+// Like init_process_group: a process has one default group.
 Job initialise(const Options& options, const Rendezvous& rendezvous, Backend backend) {
   bool has_one = true;
   try {
@@ -35,13 +35,13 @@ Job initialise(const Options& options, const Rendezvous& rendezvous, Backend bac
   Job job = Job::join(rendezvous, backend, options.distribution.timeout_s);
   if (options.mistake == Mistake::kDoubleInit) {
     c10d::register_process_group(kDefaultGroup, job.group());
-    job.group()->barrier()->wait();  // else a rank that is refused ends while others connect to it
+    job.group()->barrier()->wait();  // else a refused rank may exit while others connect to it
   }
   return job;
 }
 
-// Gloo can carry tensors on GPUs by way of the host (mistake M12); NCCL those on the CPU not at all
-// (mistake M13).
+// Gloo can transfer GPU tensors through host memory (mistake M12); NCCL cannot transfer CPU tensors
+// at all (mistake M13).
 void route(Job& job, const Options& options, torch::Device device) {
   const c10::intrusive_ptr<ProcessGroup>& group = job.group();
   if (options.mistake == Mistake::kNcclCpu) {
@@ -81,7 +81,7 @@ torch::Device find_device(const Options& options, const std::optional<Rendezvous
         "hint: a mixed job takes --backend gloo");
   }
   if (name == "cpu") return torch::kCPU;
-  (void)load_nccl();  // brings CUDA with it
+  (void)load_nccl();  // loads CUDA too
   const int seen = static_cast<int>(
       at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0);
   const bool shared = options.mistake == Mistake::kOneDevice;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank does before it trains: it takes its place on its host, finds its device, and meets
-// the others. Also the mistakes that people make there.
+// A rank's start-up before training: it sets up its process, selects its device, and joins the
+// other ranks. Also the start-up mistakes of --mistake.
 #pragma once
 
 #include <torch/types.h>
@@ -13,15 +13,15 @@
 
 namespace dprof::trainer_harness {
 
-// --nice, --affinity, --threads and --threads-of-rank; before this process computes anything.
-// Throws UsageError.
+// Applies --nice, --affinity, --threads and --threads-of-rank. Call it before this process computes
+// anything. Throws UsageError.
 void take_place(const Options& options, const std::optional<Rendezvous>& rendezvous);
 
-// By --device-of-rank and --backend. Opens CUDA's libraries only for a GPU. Throws.
+// Selects by --device-of-rank and --backend. Loads CUDA's libraries only for a GPU. Throws.
 [[nodiscard]] torch::Device find_device(const Options& options,
                                         const std::optional<Rendezvous>& rendezvous);
 
-// Waits for the others, and makes `device` fit for the backend. Throws.
+// Waits for the other ranks, and sets up the backend for tensors on `device`. Throws.
 [[nodiscard]] Job meet_others(const Options& options, Rendezvous rendezvous, torch::Device device);
 
 }  // namespace dprof::trainer_harness

@@ -20,7 +20,7 @@ double median_ms(const std::vector<StepTime>& steps) {
   return static_cast<double>(*middle) * 1e-6;
 }
 
-// Steps as far as no batch was waited for.
+// Step durations less their input wait.
 std::vector<StepTime> without_input(const RankTruth& truth) {
   std::vector<StepTime> steps = truth.steps;
   for (size_t i = 0; i < std::min(steps.size(), truth.input_ns.size()); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says of its training in the end.
+// A rank's summary at the end of training.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dprof::trainer_harness {
 
-// The samples that a rank took, and a number that ranks with the very same samples share.
+// The number of samples that a rank took. Ranks that take the same samples have the same `part`.
 struct SamplesTaken {
   int part = 0;  // -1: it needs no data
   int64_t samples = 0;
@@ -21,7 +21,7 @@ struct SamplesTaken {
 
 [[nodiscard]] SamplesTaken samples_taken(const RankTruth& truth, int part);
 
-// Of all ranks: several may take the same part, as the stages of a pipeline do.
+// Samples of all ranks, where each part counts once: all stages of a pipeline take the same part.
 [[nodiscard]] int64_t samples_of_job(const std::vector<SamplesTaken>& ranks);
 
 // "done: 20 steps in 0.51 s, median 20.11 ms per step, 19.80 without input, 5020 samples/s,

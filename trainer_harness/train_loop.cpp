@@ -37,7 +37,7 @@ TrainLoop::TrainLoop(Context& context, RankTruth& truth)
       strategy_(make_strategy(context)),
       side_work_(context, truth) {
   const auto [ways, part] = strategy_->data_share();
-  const bool slices = strategy_->batch_slice(1).has_value();  // each batch is shared, not the data
+  const bool slices = strategy_->batch_slice(1).has_value();  // divides each batch, not the data
   batch_size_ = batch_per_rank(context, slices ? context.world_size() : ways);
   if (std::vector<torch::Tensor> parameters = strategy_->updated_parameters();
       !parameters.empty()) {
@@ -54,8 +54,7 @@ TrainLoop::TrainLoop(Context& context, RankTruth& truth)
   }
 }
 
-// A rank that steps parameters for others is sent gradients, and nothing that says how they are
-// scaled or what their norm is.
+// A rank that updates others' parameters receives the gradients, but not their scale or norm.
 void TrainLoop::check_remote_update() const {
   if (optimizer_ && !strategy_->serves()) return;
   const auto refuse = [](const char* option) {
@@ -108,7 +107,7 @@ void TrainLoop::run_epoch() {
   while (!finished() && strategy_->goes_on(batches_left() > 0)) {
     run_update(std::min(options_.training.accumulate, batches_left()));
   }
-  if (batches_left() > 0) return;  // --steps ended it; a resumed run goes on here
+  if (batches_left() > 0) return;  // --steps ended it; a resumed run continues here
   ++context_.progress.epoch;
   context_.progress.batches_in_epoch = 0;
 }
@@ -169,7 +168,7 @@ void TrainLoop::run_update(int64_t batches) {
     context_.faults.visit(Place::kStepBegin, step);
     if (const auto slice = strategy_->batch_slice(batch_size_)) batches_->set_slice(*slice);
     strategy_->begin_update();
-    truth_.samples.resize(truth_.steps.size());  // without those of a window that was dropped
+    truth_.samples.resize(truth_.steps.size());  // without those of a dropped window
     truth_.samples.push_back(0);
     truth_.index_hashes.resize(truth_.steps.size());
     truth_.index_hashes.push_back(0);
@@ -177,7 +176,7 @@ void TrainLoop::run_update(int64_t batches) {
     truth_.input_ns.push_back(0);
     const auto [loss, batch] = micro_steps(batches);
     if (options_.mistake == Mistake::kPartialWindow && batches < options_.training.accumulate) {
-      return;  // no update: the gradients go to waste, or into the next epoch's first one
+      return;  // no update: the gradients are lost, or enter the next epoch's first one
     }
     strategy_->finish_gradients();
     optimizer_step();
@@ -220,7 +219,7 @@ void TrainLoop::optimizer_step() {
   strategy_->finish_update();
 }
 
-// By the norm over all parameters, wherever they are.
+// Clips by the norm over the whole model, even if its parameters are divided over ranks.
 void TrainLoop::clip_gradients(const std::vector<torch::Tensor>& parameters) {
   if (!options_.training.clip_norm) return;
   const torch::NoGradGuard no_grad;

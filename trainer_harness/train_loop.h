@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training loop: epochs of updates, each of micro-steps and an optimizer step, whatever the
-// strategy.
+// The training loop for every strategy: an epoch has updates, an update has micro-steps and an
+// optimizer step.
 //
-// An epoch ends with its data, a partial last window of --accumulate included. A rank that needs no
-// data makes as many updates as those that do.
+// An epoch uses all its data, including a partial last window of --accumulate. A rank that needs no
+// data makes as many updates as the others.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace dprof::trainer_harness {
 
-// Trains one rank. Used by one thread. Throws what torch throws, and UsageError.
+// Trains one rank. Used by one thread. Throws torch's exceptions and UsageError.
 class TrainLoop {
  public:
-  // `truth` takes the account of what this rank does.
+  // Records in `truth` what this rank does.
   TrainLoop(Context& context, RankTruth& truth);
 
   void run();
@@ -32,7 +32,7 @@ class TrainLoop {
   void run_epoch();
   void begin_data();
   void run_update(int64_t batches);
-  // Gives the last loss, and its batch. Without any batches, joins the other ranks.
+  // Returns the last loss and its batch. With no batches, only takes part in the others' update.
   std::pair<torch::Tensor, Batch> micro_steps(int64_t batches);
   [[nodiscard]] Batch next_batch();
   void optimizer_step();
@@ -47,9 +47,9 @@ class TrainLoop {
   int64_t epochs_;
   std::unique_ptr<Strategy> strategy_;
   int64_t batch_size_ = 0;
-  std::unique_ptr<torch::optim::Optimizer> optimizer_;  // null where another rank has it
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;  // null if another rank has it
   bool takes_data_ = false;
-  std::unique_ptr<BatchStream> batches_;  // null where the rank serves the others
+  std::unique_ptr<BatchStream> batches_;  // null if the rank serves the others
   int64_t epoch_batches_ = 0;
   bool state_announced_ = false;
   SideWork side_work_;

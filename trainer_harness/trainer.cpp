@@ -23,7 +23,7 @@ namespace {
 constexpr int kMergeAttempts = 10;
 constexpr std::chrono::milliseconds kMergePause{100};
 
-// On rank 0 of all ranks; else of this rank.
+// Samples of all ranks on rank 0, of this rank elsewhere.
 int64_t samples_in_job(const SamplesTaken& own, Job* job) {
   if (job == nullptr) return samples_of_job({own});
   job->publish("samples", own.text());
@@ -35,8 +35,8 @@ int64_t samples_in_job(const SamplesTaken& own, Job* job) {
   return samples_of_job(ranks);
 }
 
-// Data parallelism keeps the replicas equal: a difference means that a gradient was not, or not
-// equally, averaged.
+// Data parallelism keeps the replicas equal: a difference means that a gradient was not averaged,
+// or not equally on all ranks.
 void compare_replicas(Job& job, const std::string& own) {
   job.publish("checksum", own);
   for (int rank = 0; rank < job.world_size(); ++rank) {
@@ -49,7 +49,7 @@ void compare_replicas(Job& job, const std::string& own) {
   }
 }
 
-// On rank 0, if it was asked for: from every rank's account.
+// With --truth, rank 0 writes the file from every rank's account.
 void write_job_truth(const Options& options, const RankTruth& truth, TruthLog& account, Job* job) {
   if (options.output.truth.empty()) return;
   account.end();
@@ -62,12 +62,12 @@ void write_job_truth(const Options& options, const RankTruth& truth, TruthLog& a
   (void)merge_truth(options.output.truth, accounts);
 }
 
-// What is known of a job that has failed, as far as this rank and its host know it.
+// Saves what this rank and its host know of a failed job.
 void rescue_truth(const Options& options, int rank, TruthLog& account, const char* why) noexcept {
   if (options.output.truth.empty()) return;
   try {
     account.fail(why);
-    // The others fail about now, too, and have something to say.
+    // The other ranks fail at about the same time and write accounts too.
     for (int i = 0; i < kMergeAttempts && rank == 0 && !merge_truth(options.output.truth); ++i) {
       std::this_thread::sleep_for(kMergePause);
     }
@@ -81,7 +81,7 @@ bool is_restart() {
   return count && *count != "0";
 }
 
-// Of the faults, bucket-cap is a setting; it means nothing to strategies without buckets.
+// The fault bucket-cap is a setting, and has no meaning for strategies without buckets.
 Options with_set_faults(const Options& options, bool has_ranks) {
   Options changed = options;
   for (const Fault& fault : options.faults) {
@@ -103,7 +103,7 @@ void check_sequence_faults(const Options& options, const ModelSpec& spec) {
   }
 }
 
-// Stages of a pipeline take the same samples; else each rank's are its own.
+// Stages of a pipeline take the same samples; otherwise each rank takes its own.
 SamplesTaken own_samples(const Context& context, TrainLoop& loop, const RankTruth& truth) {
   const int part = loop.strategy().data_share().second;
   const bool stages =
@@ -111,7 +111,7 @@ SamplesTaken own_samples(const Context& context, TrainLoop& loop, const RankTrut
   return samples_taken(truth, part < 0 || stages ? part : context.rank());
 }
 
-// Of the ranks that have met.
+// Runs once all ranks have joined.
 void train_together(Context& context, RankTruth& truth, TruthLog& account) {
   Job* const others = context.job;
   const Log& log = context.log;
@@ -175,7 +175,7 @@ void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
   if (job) job->leave();
 }
 
-// Says which rank it was; a hint that `why` brings along is the better one.
+// Names the rank. A hint in `why` takes precedence over the general one.
 std::string failure_text(const std::optional<Rendezvous>& rendezvous, std::string why) {
   if (!rendezvous) return why;
   if (why.find("\nhint: ") == std::string::npos) {
@@ -201,7 +201,7 @@ void run_trainer(const Options& options) {
     throw;
   } catch (const EarlyExit&) {
     return;
-  } catch (const c10::Error& error) {  // its what() carries a stack trace, which helps no user
+  } catch (const c10::Error& error) {  // its what() has a stack trace, of no use to users
     throw std::runtime_error(failure_text(rendezvous, error.what_without_backtrace()));
   } catch (const std::exception& error) {
     throw std::runtime_error(failure_text(rendezvous, error.what()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's whole life: meet the others, train, compare, part.
+// One rank from start to end: it joins the others, trains, compares the result, and leaves.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace dprof::trainer_harness {
 
-// What --model takes.
+// The models that --model accepts.
 [[nodiscard]] std::vector<ModelLine> trainable_models();
 
-// Throws std::exception when it cannot train, and when the ranks end with different parameters.
+// Throws std::exception if it cannot train, or if the ranks end with different parameters.
 void run_trainer(const Options& options);
 
 }  // namespace dprof::trainer_harness

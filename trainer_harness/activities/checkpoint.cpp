@@ -27,7 +27,7 @@ bool has_local_parameters(Strategy& strategy) {
   return !strategy.model().local_parameters().empty();
 }
 
-// Each rank has the optimizer's state for parameters of its own.
+// Whether each rank holds the optimizer's state for different parameters.
 bool divides_optimizer(const Context& context, Strategy& strategy) {
   switch (kind_of(context)) {
     case StrategyKind::kModelParallel:
@@ -57,7 +57,7 @@ bool saves(const Context& context) {
 
 std::string rank_text(const Context& context) { return "rank-" + std::to_string(context.rank()); }
 
-// Of all ranks together, in a micro-step.
+// Samples of all ranks together in a micro-step.
 int64_t global_batch(const Context& context, Strategy& strategy) {
   const TrainingOptions& options = context.options.training;
   if (options.global_batch) return *options.global_batch;
@@ -66,7 +66,8 @@ int64_t global_batch(const Context& context, Strategy& strategy) {
   return options.batch.value_or(context.spec.batch) * ways;
 }
 
-// A parameter's own name, or one that no other number of ranks has, where it is one rank's piece.
+// The parameters' own names. A piece of one rank gets a name that includes the rank and the world
+// size, so that it is never found with another number of ranks.
 std::vector<std::string> optimizer_names(const Context& context, Strategy& strategy) {
   const Model& model = strategy.model();
   std::map<const c10::TensorImpl*, std::string> known;
@@ -133,14 +134,14 @@ void save_optimizer(const Context& context, Strategy& strategy,
   write_dictionary(folder / name, folder / (name + "." + rank_text(context) + ".part"), file);
 }
 
-// Whether there is something to go on from. Throws for a folder of something else.
+// Whether the folder has a checkpoint to resume. Throws if it has other files instead.
 bool has_checkpoint(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder)) return false;
   if (std::filesystem::exists(folder / "model.pt")) return true;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".part") continue;  // a first one that was not finished
+    if (entry.path().extension() == ".part") continue;  // an unfinished first checkpoint
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("optimizer.") || name.starts_with("model.rank-")) continue;  // as well
+    if (name.starts_with("optimizer.") || name.starts_with("model.rank-")) continue;  // likewise
     throw std::runtime_error(
         folder.string() +
         " has no model.pt, but other files\n"
@@ -198,7 +199,8 @@ void resume_optimizer(const Context& context, Strategy& strategy,
   fill(optimizer, optimizer_names(context, strategy), state, folder.string());
 }
 
-// Ranks that see different folders would train different models.
+// Throws if ranks resume at different steps: from different folders they would train different
+// models.
 void compare_progress(Context& context) {
   if (context.job == nullptr) return;
   const std::string own = std::to_string(context.progress.step);
@@ -217,7 +219,7 @@ void save_checkpoint(Context& context, Strategy& strategy,
   strategy.gather_parameters();
   std::filesystem::create_directories(folder);
   const bool divides = divides_optimizer(context, strategy);
-  // A server's optimizer is the only one.
+  // A parameter server's optimizer is the only one, so it always saves.
   if (optimizer != nullptr && (divides || strategy.serves() || saves(context))) {
     save_optimizer(context, strategy, *optimizer,
                    divides ? "optimizer." + rank_text(context) + ".pt" : "optimizer.pt");

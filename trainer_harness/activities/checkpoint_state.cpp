@@ -41,7 +41,7 @@ std::string sizes_of(const torch::Tensor& tensor) {
   return text.str();
 }
 
-// As a wrapper around the model names them.
+// Removes the prefix that a wrapper around the model adds to all names.
 NamedTensors without_prefix(NamedTensors tensors) {
   const std::string prefix = kModulePrefix;
   const bool all = std::ranges::all_of(
@@ -176,7 +176,7 @@ Dictionary make_dictionary() { return Dictionary(c10::StringType::get(), c10::An
 Dictionary to_dictionary(const NamedTensors& tensors, const std::string& prefix) {
   Dictionary dictionary(c10::StringType::get(), c10::TensorType::get());
   for (const auto& [name, tensor] : tensors) {
-    // A clone: what is a view would be saved with all that it is a view of.
+    // A copy, since a view would be saved with its whole storage.
     dictionary.insert(prefix + name, tensor.detach().to(torch::kCPU, /*non_blocking=*/false,
                                                         /*copy=*/true));
   }
@@ -216,7 +216,7 @@ Dictionary read_dictionary(const std::filesystem::path& file) {
   c10::IValue value;
   try {
     value = torch::jit::pickle_load(bytes);
-  } catch (const std::exception&) {  // its text is about zip files, and has a stack trace
+  } catch (const std::exception&) {  // its text is about zip files, with a stack trace
     throw std::runtime_error(file.string() + " is damaged, or no checkpoint" + hint);
   }
   if (value.isGenericDict()) {

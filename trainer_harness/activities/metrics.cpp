@@ -56,16 +56,16 @@ void gather_predictions(Context& context, torch::Tensor predictions) {
   context.log.info(line.str());
 }
 
-// How many answers there are, and how many are right; none where the target is of another kind.
+// The numbers of right answers and of all answers; both are 0 if the target is not a class.
 std::pair<torch::Tensor, torch::Tensor> right_answers(const torch::Tensor& predictions,
                                                       const torch::Tensor& target) {
   const auto none = torch::zeros({}, predictions.options().dtype(torch::kDouble));
   if (target.dim() + 1 == predictions.dim() && target.scalar_type() == torch::kLong) {
-    const torch::Tensor counts = target >= 0;  // a negative target is one to leave out
+    const torch::Tensor counts = target >= 0;  // a negative target is left out
     const torch::Tensor right = (predictions.argmax(-1) == target).logical_and(counts);
     return {right.sum().to(torch::kDouble), counts.sum().to(torch::kDouble)};
   }
-  if (target.sizes() == predictions.sizes()) {  // of two classes
+  if (target.sizes() == predictions.sizes()) {  // two classes
     const torch::Tensor right = (predictions > 0) == (target > 0.5);
     return {right.sum().to(torch::kDouble),
             torch::full_like(none, static_cast<double>(target.numel()))};

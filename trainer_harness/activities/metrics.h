@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one's own beside those of the training: what ranks know of their batches, brought
-// together.
+// Collectives beside those of the training: they combine the ranks' metrics of a batch.
 #pragma once
 
 #include <torch/types.h>
@@ -9,14 +8,14 @@
 
 namespace dprof::trainer_harness {
 
-// Throws UsageError where a rank has no predictions to give.
+// Throws UsageError if some rank would have no predictions, or if their shapes could not match.
 void check_metrics(const Context& context);
 
-// Called on all ranks in the same steps, within the metrics mark; rank 0 logs the outcome.
+// Called on all ranks in the same steps, within the metrics mark; rank 0 logs the result.
 //
-// all-gather: every rank gets the predictions of all; ranks with fewer samples than others fill up,
-// and, where batches can differ, an all-gather of their numbers goes before. reduce: the sums of
-// loss, right answers and samples arrive at rank 0.
+// all-gather: every rank gets the predictions of all ranks. If batches can differ, the ranks first
+// all-gather their sample counts, and those with fewer samples pad. reduce: rank 0 gets the sums of
+// loss, right answers and samples.
 void exchange_metrics(Context& context, Strategy& strategy, const torch::Tensor& loss,
                       const Batch& batch);
 

@@ -63,7 +63,7 @@ void SideWork::end_update(Strategy& strategy, const torch::Tensor& loss, const B
   if (due(output.monitor_every)) log_throughput();
   if (due(output.empty_cache_every)) {
     if (context_.device.is_cpu()) {
-      malloc_trim(0);  // the CPU's allocator is malloc: its cache are free pages
+      malloc_trim(0);  // the CPU's allocator is malloc, whose cache is free pages
     } else {
       at::accelerator::emptyCache();
     }
@@ -75,7 +75,7 @@ void SideWork::end_update(Strategy& strategy, const torch::Tensor& loss, const B
   }
 }
 
-// Read on all ranks in the same steps, since a strategy may have to bring it to rank 0.
+// All ranks read the loss in the same steps, since a strategy may have to send it to rank 0.
 void SideWork::note_loss(Strategy& strategy, const torch::Tensor& loss, bool last_of_run) {
   const int64_t step = context_.progress.step;
   const bool always = step == 0 || last_of_run;
@@ -109,7 +109,7 @@ void SideWork::log_memory() const {
   context_.log.info(line.str());
 }
 
-// This rank's own, so that no collective is needed: in a job without faults all are as fast.
+// Only this rank's throughput, which needs no collective: without faults all ranks are as fast.
 void SideWork::log_throughput() {
   const int64_t time = now().monotonic_raw_ns;
   const auto ns = static_cast<double>(time - watched_since_ns_);

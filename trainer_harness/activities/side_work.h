@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training loop does beside training: barriers, metrics, reading and logging the loss,
-// memory figures, emptying the cache, watching the throughput. Nothing of it takes a collective
-// unless it was asked for.
+// The training loop's work beside training: barriers, metrics, reading and logging the loss, memory
+// figures, emptying the cache, and monitoring the throughput. It uses no collective unless an
+// option asks for one.
 #pragma once
 
 #include <torch/types.h>
@@ -15,13 +15,13 @@ namespace dprof::trainer_harness {
 // Used by the training thread, at the same points on all ranks.
 class SideWork {
  public:
-  // Throws UsageError for what the strategy cannot do.
+  // Throws UsageError for options that the strategy does not support.
   SideWork(Context& context, RankTruth& truth);
 
   void begin_epoch();
 
-  // At the end of each update, within the step's mark. `loss` is undefined on ranks that do not
-  // know it; `batch` is the latest.
+  // Called at the end of each update, within the step's mark. `loss` is undefined on ranks that do
+  // not know it; `batch` is the update's last.
   void end_update(Strategy& strategy, const torch::Tensor& loss, const Batch& batch,
                   bool last_of_run);
 
@@ -35,7 +35,7 @@ class SideWork {
   Context& context_;
   RankTruth& truth_;
   bool has_first_loss_ = false;
-  int64_t watched_since_ns_ = 0;  // of the throughput
+  int64_t watched_since_ns_ = 0;  // start of the throughput's window
   int64_t watched_samples_ = 0;
 };
 

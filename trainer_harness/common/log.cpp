@@ -16,7 +16,7 @@ void Log::info(std::string_view message) const {
       std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()) % 1000;
   fmt::print("{:%H:%M:%S}.{:03} - dprof-trainer - INFO - {}\n",
              fmt::localtime(std::chrono::system_clock::to_time_t(now)), ms.count(), message);
-  std::fflush(stdout);  // also into a pipe: a killed rank's last line should be there
+  std::fflush(stdout);  // for pipes too, so that a killed rank's last line is not lost
 }
 
 void log_error(std::string_view message) { fmt::print(stderr, "dprof-trainer: {}\n", message); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trainer says: rank 0 speaks, the others only in trouble, unless `--log-rank all`.
+// The trainer's log: rank 0 writes it, the others only errors, unless `--log-rank all` is given.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ class Log {
   bool speaks_;
 };
 
-// On stderr, from any rank; a second line of `message` (a hint) stays as it is.
+// Prints to stderr, on any rank. A second line of `message` (a hint) gets no prefix.
 void log_error(std::string_view message);
 
 }  // namespace dprof::trainer_harness

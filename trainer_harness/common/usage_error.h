@@ -5,8 +5,8 @@
 
 namespace dprof::trainer_harness {
 
-// Something on the command line or in the environment that makes no sense. `what()` has a line and,
-// where one helps, a second line that begins with "hint:".
+// An invalid command line or environment. `what()` has one line and, where useful, a second one
+// that begins with "hint:".
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kSide = 28;
 constexpr int64_t kClasses = 10;
 constexpr int64_t kShifts = 5;    // by -2 .. 2 pixels, each way
-constexpr float kPaper = -0.42F;  // as MNIST's pixels are, once brought to mean 0 and deviation 1
+constexpr float kPaper = -0.42F;  // as in MNIST normalised to mean 0 and deviation 1
 constexpr float kInk = 2.8F;
 constexpr float kDigitNoise = 0.3F;
 
@@ -42,14 +42,14 @@ class DigitSource final : public SampleSource {
   static constexpr size_t kPixels = kSide * kSide;
   static constexpr size_t kNoise = 1 << 16;
 
-  // A sum of uniform numbers is normal enough; std::normal_distribution differs between libraries.
+  // A sum of uniform numbers, since std::normal_distribution differs between libraries.
   static float normal(std::mt19937_64& random) {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += static_cast<double>(random() >> 11) * 0x1p-53;
     return static_cast<float>(sum);
   }
 
-  // Three bright bars, each of 4x14 or 14x4 pixels, somewhere.
+  // Three bright bars, each of 4x14 or 14x4 pixels, at random places.
   void draw_pattern(int64_t label, std::mt19937_64& random) {
     float* pattern = &patterns_[static_cast<size_t>(label) * kPixels];
     for (int bar = 0; bar < 3; ++bar) {

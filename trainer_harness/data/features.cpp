@@ -9,7 +9,7 @@ namespace dprof::trainer_harness {
 namespace {
 
 constexpr float kFeatureNoise = 0.5F;
-constexpr int kPopularity = 3;  // few rows of a table are asked for often, most of them seldom
+constexpr int kPopularity = 3;  // few rows of a table are used often, most of them rarely
 
 class ClusterSource final : public SampleSource {
  public:
@@ -68,7 +68,7 @@ class ClickSource final : public SampleSource {
   }
 
  private:
-  // Gives the score of the hidden model.
+  // Writes a sample's features, and returns the hidden model's score.
   float draw(Random& random, float* feature) const {
     float score = 0;
     for (const float weight : weights_) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kChannels = 3;
 constexpr int64_t kTiles =
-    kMinImageSide;  // a class's pattern has so many coloured squares each way
+    kMinImageSide;  // a class's pattern has this many coloured squares in each direction
 constexpr float kImageNoise = 0.3F;
 constexpr size_t kNoise = 1 << 16;
 
@@ -43,7 +43,7 @@ class ImageSource final : public SampleSource {
   }
 
  private:
-  // The class's pattern, moved around by some pixels, under noise.
+  // The class's pattern, cyclically shifted by less than a square, with noise added.
   void draw(int64_t label, Random& random, float* pixel) const {
     const int64_t side = set_.side;
     const int64_t right = random.below(side / kTiles);

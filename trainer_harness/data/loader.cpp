@@ -26,8 +26,8 @@ SharedSampler make_sampler(SamplerKind kind, int64_t size, const Share& share) {
                                                                     share.duplicates);
 }
 
-// Leaves of a batch that has been drawn, which may be an epoch's smaller last one, its slice. A
-// slice of less than a sample is one that another rank has, too: no rank goes without a batch.
+// Cuts a batch down to its slice; an epoch's last batch can be smaller than `slice.total`. A slice
+// of less than one sample becomes one that another rank has too: no rank is without a batch.
 void cut(std::vector<size_t>& indices, const BatchSlice& slice) {
   const auto size = static_cast<int64_t>(indices.size());
   const int64_t begin = std::min(slice.begin * size / slice.total, size - 1);
@@ -36,8 +36,8 @@ void cut(std::vector<size_t>& indices, const BatchSlice& slice) {
   indices.erase(indices.begin(), indices.begin() + begin);
 }
 
-// Makes a batch `factor` times as large: with its own samples once more, so that the others of the
-// epoch stay as they are.
+// Makes a batch `factor` times as large by repeating its samples, so that the epoch's other batches
+// do not change.
 void resize(std::vector<size_t>& indices, double factor) {
   const size_t size = indices.size();
   const auto wanted = static_cast<size_t>(static_cast<double>(size) * factor);
@@ -45,15 +45,15 @@ void resize(std::vector<size_t>& indices, double factor) {
   for (size_t i = size; i < indices.size(); ++i) indices[i] = indices[i - size];
 }
 
-// What the loader's own copy of the sampler passes on to: make_data_loader keeps a copy, so that
-// set_epoch on one's own would change nothing. Used by the training thread alone.
+// State that the sampler shares with its copy in the loader: make_data_loader copies the sampler,
+// so set_epoch on the original would have no effect. Used by the training thread only.
 struct Order {
   SharedSampler sampler;
   Share share;
   int64_t batch_size = 1;
-  std::optional<BatchSlice> slice;  // of each batch; none: all of it
-  int64_t skip = 0;                 // samples, at the start of the epoch that begins next
-  int64_t left = 0;                 // samples of the epoch
+  std::optional<BatchSlice> slice;  // of each batch; unset: the whole batch
+  int64_t skip = 0;                 // samples to skip at the start of the next epoch
+  int64_t left = 0;                 // samples left in the epoch
   int64_t requests = 0;
 };
 
@@ -129,7 +129,7 @@ class BatchStream::Impl {
     order->share = share_of(options, source->size(), shares, share);
     order->sampler = make_sampler(options.sampler, source->size(), order->share);
     order->batch_size = batch_size;
-    // Batches come in the order of the samples, however many workers make them.
+    // Batches arrive in sample order for any number of workers.
     loader = data::make_data_loader(SourceDataset(source, faults, made),
                                     ForwardingSampler(order, faults),
                                     data::DataLoaderOptions()
@@ -139,14 +139,14 @@ class BatchStream::Impl {
   }
 
   std::optional<Batch> take() {
-    if (!first) ++*batches;  // this fetches; at the start of an epoch, comparing does
+    if (!first) ++*batches;  // fetches a batch; an epoch's first one is fetched by the comparison
     first = false;
     if (*batches == loader->end()) return std::nullopt;
     ++taken;
     return **batches;
   }
 
-  // The loader begins an epoch only when no batch of the one before is on its way.
+  // The loader can begin an epoch only when no batch of the previous one is pending.
   void give_up_epoch() {
     if (!batches) return;
     order->left = 0;

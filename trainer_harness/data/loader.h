@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where batches come from: samples of a source, shared out among the ranks by torch's distributed
-// samplers and made by torch's own DataLoader, ahead of need where it has workers.
+// The source of batches: torch's distributed samplers divide the samples among the ranks, and
+// torch's DataLoader makes the batches, ahead of time if it has workers.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@ namespace dprof::trainer_harness {
 // One rank's batches. Used by the training thread.
 class BatchStream {
  public:
-  // `shares` ranks divide the data, of which this is number `share`. `faults` may act while a batch
-  // is made.
+  // The data is divided into `shares` shares, of which this rank has number `share`. `faults` can
+  // act while a batch is made.
   BatchStream(std::shared_ptr<const SampleSource> source, const DataOptions& options, int shares,
               int share, int64_t batch_size, FaultPlayer& faults);
   ~BatchStream();
 
-  // Draws the order of the epoch's samples and leaves out the first `skip` batches. Workers begin;
-  // without them, nothing is made yet. What is left of the epoch before is given up.
+  // Draws the order of the epoch's samples and skips the first `skip` batches. Discards the rest of
+  // the previous epoch. Workers start at once; without workers, next() makes the batches.
   void begin_epoch(int64_t epoch, int64_t skip = 0);
 
-  // The next batch, or nothing at the end of the epoch. Waits until it is made.
+  // Waits for the next batch; nullopt at the end of the epoch.
   [[nodiscard]] std::optional<Batch> next();
 
-  // Batches from the next one on (later, as far as workers have made some ahead) have so many
-  // samples.
+  // Sets the size of the batches from the next one on, or, if workers have already made some ahead,
+  // from the one after those.
   void set_batch_size(int64_t samples);
 
-  // The same for batches of `slice.total` samples, of which only the slice is made.
+  // Likewise for batches of `slice.total` samples, of which this rank makes only the slice.
   void set_slice(const BatchSlice& slice);
 
-  // Of an epoch, at the present batch size: of this rank, since shares may be of unequal length.
+  // This rank's batches in an epoch at the current batch size; shares can differ in length.
   [[nodiscard]] int64_t batches_per_epoch() const;
 
-  // Batches that workers have made and next() has not taken; 0 without workers.
+  // Batches that workers have made and next() has not returned yet; 0 without workers.
   [[nodiscard]] int64_t ready() const;
 
  private:

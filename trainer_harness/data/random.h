@@ -15,19 +15,19 @@ namespace dprof::trainer_harness {
   return value ^ (value >> 31);
 }
 
-// A generator of its own for each seed and index, cheap to make.
+// An independent generator for each seed and index, cheap to construct.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t index = 0) : state_(mix(seed ^ mix(index))) {}
 
   [[nodiscard]] uint64_t bits() { return mix(state_++); }
-  // [0, bound), evenly enough for bounds far below 2^64.
+  // In [0, bound), nearly uniform for bounds far below 2^64.
   [[nodiscard]] int64_t below(int64_t bound) {
     return static_cast<int64_t>(bits() % static_cast<uint64_t>(bound));
   }
-  // [0, 1)
+  // In [0, 1).
   [[nodiscard]] double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-  // Of mean 0 and deviation 1: a sum of uniform numbers is normal enough.
+  // Approximately normal, of mean 0 and deviation 1: a sum of uniform numbers.
   [[nodiscard]] float normal() {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += uniform();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kJoinSkew = 1.5;
 
-// Rank 0 gets what the others, all of one length, leave.
+// The other ranks' shares are equally long; rank 0 gets the rest.
 Share skewed(double factor, int64_t size, int ranks, int rank) {
   const auto equal = static_cast<int64_t>(static_cast<double>(size) / (factor + ranks - 1));
   const int64_t others = ranks == 1 ? 0 : std::clamp<int64_t>(equal, 1, (size - 1) / (ranks - 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of the data set is a rank's.
+// A rank's part of the data set.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace dprof::trainer_harness {
 
-// A common order of the data set (the whole of it, shuffled by epoch) is cut into `parts` equal
-// pieces, of which a rank takes number `part`; of that, the `samples` from `begin` on.
+// All ranks use the same order of the data set (the whole of it, shuffled by epoch). It is cut into
+// `parts` equal pieces; a rank takes number `part`, and from that, `samples` from `begin` on.
 struct Share {
   int64_t parts = 1;
   int64_t part = 0;
-  bool duplicates = true;  // where it cannot be cut evenly, samples are given twice; else left out
+  bool duplicates = true;  // for an uneven cut, some samples are used twice; else left out
   int64_t begin = 0;
   int64_t samples = 0;
 
@@ -25,8 +25,8 @@ struct Share {
 //   drop        all are equally long, without some samples
 //   skew:F      rank 0 has F times the samples of each other
 //   join        the same, with F = 1.5
-//   no sampler  everybody reads everything
-// Throws UsageError where a rank would have no sample.
+//   no sampler  every rank reads everything
+// Throws UsageError if a rank would have no sample.
 [[nodiscard]] Share share_of(const DataOptions& options, int64_t size, int ranks, int rank);
 
 }  // namespace dprof::trainer_harness

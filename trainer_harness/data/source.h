@@ -11,7 +11,7 @@
 
 namespace dprof::trainer_harness {
 
-// What a model is fed in one micro-step. The rows of `data` and `target` are samples.
+// A model's input in one micro-step. The rows of `data` and `target` are samples.
 struct Batch {
   torch::Tensor data;
   torch::Tensor target;
@@ -29,7 +29,7 @@ struct BatchSlice {
   bool operator==(const BatchSlice&) const = default;
 };
 
-// Which samples, and how much longer than usual their sequences are to be (a fault; 1 = not).
+// The samples of a batch. `length_factor` scales their sequences' usual length (a fault; 1: none).
 struct BatchRequest {
   std::vector<size_t> indices;
   double length_factor = 1;
@@ -38,7 +38,7 @@ struct BatchRequest {
   [[nodiscard]] size_t size() const { return indices.size(); }
 };
 
-// A set of labelled samples. Threading: batch() may be called by several loader threads.
+// A set of labelled samples. Threading: several loader threads can call batch() at once.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
@@ -46,23 +46,22 @@ class SampleSource {
   [[nodiscard]] virtual Batch batch(const BatchRequest& request) const = 0;
 };
 
-// One number for the samples of a batch, whatever their order: the sum, modulo 2^64, of a mixed
-// form of each index. That of several batches is the sum of theirs; equal sets have equal hashes,
-// and others hardly ever.
+// A hash of a batch's samples that ignores their order: the sum, modulo 2^64, of each index after
+// mix(). Hashes of several batches add up. Equal sets have equal hashes; different sets almost
+// always differ.
 [[nodiscard]] uint64_t index_hash(const Batch& batch);
 
-// Images of 1x28x28 in ten classes, as MNIST has: each class is a fixed pattern, each sample that
-// pattern moved by up to two pixels under noise. Nothing is stored but the patterns and the noise.
+// Images of 1x28x28 in ten classes, like MNIST: each class is a fixed pattern, each sample that
+// pattern shifted by up to two pixels with noise added. Only the patterns and the noise are stored.
 std::shared_ptr<const SampleSource> make_digit_source(int64_t size, uint64_t seed);
 
-// Three normal numbers and a label that has nothing to do with them, both drawn anew at each
-// access.
+// Three normal numbers and an unrelated label, all drawn again at each access.
 std::shared_ptr<const SampleSource> make_coin_source(int64_t size);
 
 inline constexpr int64_t kMinImageSide = 8;
 
 // Images of three channels: each class is a pattern of coloured squares, each sample that pattern
-// moved a little, under noise.
+// slightly shifted, with noise added.
 struct ImageSet {
   int64_t samples = 0;
   int64_t side = 0;  // pixels, at least kMinImageSide
@@ -71,19 +70,19 @@ struct ImageSet {
 };
 std::shared_ptr<const SampleSource> make_image_source(const ImageSet& set);
 
-// What a language model is to guess: words that are masked (15 % of them), or each next one.
+// What a language model predicts: masked words (15 % of them), or each next word.
 enum class TokenTask : uint8_t { kMasked, kNext };
 
-// Sentences in which most words follow from the one before. `data` and `target` are int64 tokens;
-// where nothing is to be guessed, the target is -100. How long the sequences of a batch are depends
-// on its first sample.
+// Sentences in which most words follow from the previous one. `data` and `target` are int64 tokens;
+// the target is -100 where there is no word to predict. A batch's sequence length depends on its
+// first sample.
 struct TokenSet {
   int64_t samples = 0;
   TokenTask task = TokenTask::kMasked;
-  int64_t words = 0;  // that sentences are made of; tokens are up to words + 3
+  int64_t words = 0;  // vocabulary of the sentences; tokens are up to words + 3
   int64_t min_length = 0;
   int64_t max_length = 0;
-  int64_t positions = 0;  // no sequence is longer, whatever the fault
+  int64_t positions = 0;  // the longest sequence, even with a fault
   uint64_t seed = 0;
 };
 std::shared_ptr<const SampleSource> make_token_source(const TokenSet& set);
@@ -97,8 +96,8 @@ struct ClusterSet {
 };
 std::shared_ptr<const SampleSource> make_cluster_source(const ClusterSet& set);
 
-// Numbers and categories, and whether somebody clicked: a hidden linear model tells. `data` has the
-// numbers, then per table the row (a whole number, exact below 2^24).
+// Numbers and categories, and a click label that a hidden linear model decides. `data` has the
+// numbers, then each table's row index (a whole number, exact below 2^24).
 struct ClickSet {
   int64_t samples = 0;
   int64_t numbers = 0;

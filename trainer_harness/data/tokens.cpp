@@ -10,10 +10,10 @@ namespace dprof::trainer_harness {
 namespace {
 
 constexpr int64_t kMaskToken = 1;
-constexpr int64_t kFirstWord = 4;   // smaller ones are special, as in real vocabularies
+constexpr int64_t kFirstWord = 4;   // smaller tokens are special, as in real vocabularies
 constexpr int64_t kIgnored = -100;  // cross_entropy's default for "no target here"
 constexpr double kMaskedShare = 0.15;
-constexpr double kGrammar = 0.9;  // of all words follow from the one before
+constexpr double kGrammar = 0.9;  // share of words that follow from the previous one
 constexpr int64_t kLengthStep = 8;
 
 class TokenSource final : public SampleSource {
@@ -55,7 +55,7 @@ class TokenSource final : public SampleSource {
   }
 
  private:
-  // The sequences of a batch are equally long, as if gathered from a sorted set: nothing is padded.
+  // A batch's sequences are equally long, as if taken from a sorted set, so there is no padding.
   [[nodiscard]] int64_t batch_length(const BatchRequest& request) const {
     Random random(~set_.seed, request.indices.front());
     const int64_t steps = (set_.max_length - set_.min_length) / kLengthStep + 1;
@@ -73,8 +73,7 @@ class TokenSource final : public SampleSource {
     }
   }
 
-  // Each sentence gets the same number of gaps, so that the mean over samples is the mean over
-  // gaps.
+  // Every sentence gets equally many gaps, so the mean over samples equals the mean over gaps.
   static void mask(Random& random, int64_t length, int64_t* input, int64_t* wanted) {
     std::fill_n(wanted, length, kIgnored);
     const auto gaps = std::max<int64_t>(

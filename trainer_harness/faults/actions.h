@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What faults do by way of torch. The rest of the faults knows this interface only.
+// The part of the faults that needs torch. The rest of the faults uses this interface only.
 #pragma once
 
 #include <chrono>
@@ -12,25 +12,24 @@ class FaultActions {
  public:
   virtual ~FaultActions() = default;
 
-  // Multiplies matrices until the time is over, on the device that trains. It ends less than 0.3 ms
-  // late.
+  // Multiplies matrices on the training device for `time`; overruns by less than 0.3 ms.
   virtual void spin(std::chrono::nanoseconds time) = 0;
 
-  // Whether the device works beside this thread, so that one can wait for it.
+  // Whether the device works asynchronously to this thread, so that the thread can wait for it.
   [[nodiscard]] virtual bool has_device() const = 0;
 
-  // Makes tensors of `bytes` that stay until the end of the process.
+  // Allocates tensors of `bytes` that live until the process ends.
   virtual void leak(int64_t bytes) = 0;
-  // Makes and drops a tensor of `bytes`.
+  // Allocates and frees a tensor of `bytes`.
   virtual void churn(int64_t bytes) = 0;
-  // Gives free memory back to the system.
+  // Returns free memory to the system.
   virtual void empty_cache() = 0;
 
-  // An all-reduce to which this rank brings a tensor of another size than the others, if it is
-  // `wrong`. Throws where anybody notices.
+  // An all-reduce; if `wrong`, this rank's tensor differs in size from the others'. Throws if the
+  // mismatch is detected.
   virtual void reduce_sizes(bool wrong) = 0;
-  // All-reduces of two groups, on this rank in the other order, if it is `wrong`. Throws after the
-  // job's timeout.
+  // All-reduces of two groups; if `wrong`, this rank calls them in the opposite order. Throws after
+  // the job's timeout.
   virtual void reduce_groups(bool wrong) = 0;
 };
 

@@ -29,7 +29,7 @@ std::vector<pid_t> own_threads() {
   return threads;
 }
 
-// How long threads of this process were ready to run and did not, as far as the kernel counts it.
+// The run-queue delay of this process's threads, as far as the kernel counts it.
 int64_t runnable_wait_ns() {
   int64_t sum = 0;
   for (const pid_t thread : own_threads()) {
@@ -46,7 +46,7 @@ int64_t runnable_wait_ns() {
                            "\nhint: the fault cannot be done on this machine");
 }
 
-// The cores of all threads of this process.
+// Binds all threads of this process to one core, and restores their cores.
 class Binding {
  public:
   void bind(int core) {
@@ -65,7 +65,7 @@ class Binding {
     }
   }
 
-  // Threads that are new since then get what the oldest one had.
+  // Threads started since bind() get the cores of the oldest one.
   void release() {
     if (before_.empty()) return;
     const cpu_set_t common = before_.begin()->second;
@@ -124,13 +124,13 @@ class PinnedCore : public LastingFault {
   int64_t waited_ns_ = 0;
 };
 
-// The other process. A copy of a process with many threads may call nothing that locks: no handler
-// of fork(), no allocation, only system calls.
+// The competing process. A fork of a process with many threads must not call anything that locks:
+// no fork() handlers, no allocation, only system calls.
 [[noreturn]] void compete(pid_t parent, int core) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(0);  // it died before that
+  if (getppid() != parent) _exit(0);  // the parent died before prctl()
   prctl(PR_SET_NAME, "dprof-rival");
-  syscall(SYS_close_range, 0U, ~0U, 0U);  // sockets and pipes must end with their owner
+  syscall(SYS_close_range, 0U, ~0U, 0U);  // sockets and pipes must close with their owner
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(core, &one);

@@ -20,7 +20,7 @@ constexpr FaultKeys kEvery = bit(FaultKey::kEvery);
 constexpr FaultKeys kMode = bit(FaultKey::kMode);
 constexpr FaultKeys kMb = bit(FaultKey::kMb);
 constexpr FaultKeys kLink =
-    bit(FaultKey::kRate) | bit(FaultKey::kDelay) | bit(FaultKey::kLoss);  // any of them is enough
+    bit(FaultKey::kRate) | bit(FaultKey::kDelay) | bit(FaultKey::kLoss);  // one of them is enough
 constexpr FaultKeys kRange = kFrom | kTo | kEvery;
 constexpr FaultKeys kWhen = kRange | kStep;
 
@@ -239,9 +239,9 @@ std::string names_of(FaultKeys keys) {
   return names;
 }
 
-// One `key=value` of a fault's text.
+// One `key=value` pair of a fault.
 struct Pair {
-  std::string_view text;  // the whole fault's, for messages
+  std::string_view text;  // the whole fault, for messages
   std::string_view key;
   std::string_view value;
 };
@@ -288,7 +288,7 @@ bool spins(const Pair& pair) {
          "the modes are spin and sleep");
 }
 
-// How much larger a batch gets has no upper bound; a part of steps or packets has.
+// A batch can grow without an upper bound; a share of steps or packets is at most 1.
 double share_of(const Pair& pair, bool of_a_whole) {
   const double share = positive_number(pair, "", fmt::format("{}=0.1", pair.key));
   if (of_a_whole && share > 1) {

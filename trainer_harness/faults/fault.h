@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trouble that is put into a run on purpose, so that what a profiler says can be checked against
-// what was done: what kinds there are, and how one is asked for.
+// Faults injected into a run on purpose, to check a profiler's findings against a known truth:
+// their kinds and their syntax.
 //
 // A fault is written `KIND:key=value,...`, as in `loader:rank=1,ms=12` or
-// `compute:rank=0,ms=5,every=10,mode=sleep`. The kinds are a table, fault_catalogue(): each with
-// the keys that it needs and takes.
+// `compute:rank=0,ms=5,every=10,mode=sleep`. fault_catalogue() lists the kinds with their required
+// and optional keys.
 #pragma once
 
 #include <cstdint>
@@ -60,10 +60,10 @@ enum class Place : uint8_t {
   kCheckpoint,
   kLog,
   kStepEnd,
-  kNone,  // not in a step: it changes what is fed or set
+  kNone,  // not in a step: it changes input data or settings
 };
 
-// What can stand before a "=".
+// The keys of a fault's `key=value` pairs.
 enum class FaultKey : uint8_t {
   kRank,
   kMs,
@@ -79,7 +79,7 @@ enum class FaultKey : uint8_t {
   kLoss,
 };
 
-// A set of FaultKeys, a bit each.
+// A set of FaultKeys, one bit each.
 using FaultKeys = uint32_t;
 constexpr FaultKeys bit(FaultKey key) { return FaultKeys{1} << static_cast<unsigned>(key); }
 
@@ -91,8 +91,8 @@ struct FaultRow {
   FaultKind kind;
   Place place;
   FaultKeys needs;
-  FaultKeys takes;        // beside those
-  int default_rank = 0;   // where rank= is left out; kEveryRank
+  FaultKeys takes;        // in addition to those
+  int default_rank = 0;   // without rank=; or kEveryRank
   bool spins = false;     // unless mode= says otherwise
   bool one_rank = false;  // rank=all makes no sense
   double share = 0;       // the default
@@ -111,10 +111,10 @@ struct Fault {
   bool once = false;  // step=S: at the first opportunity in that step only
   bool spin = false;  // keeps its core busy; else it sleeps
   double mb = 0;
-  double rate_mbit = 0;  // 0: as it is
+  double rate_mbit = 0;  // 0: not limited
   double delay_ms = 0;
-  double loss = 0;   // share of the packets
-  std::string text;  // as it was asked for
+  double loss = 0;   // share of packets lost
+  std::string text;  // as given by the user
 };
 
 [[nodiscard]] std::span<const FaultRow> fault_catalogue();
@@ -123,13 +123,13 @@ struct Fault {
 // "compute, forward, ...": for help and hints.
 [[nodiscard]] std::string fault_kind_names();
 
-// "rank=R|all,ms=D[,from=S,to=S]": how this kind is asked for.
+// The syntax of this kind's keys: "rank=R|all,ms=D[,from=S,to=S]".
 [[nodiscard]] std::string fault_usage(const FaultRow& row);
 
 // Throws UsageError.
 [[nodiscard]] Fault parse_fault(std::string_view text);
 
-// Whether a job of so many ranks can have them. Throws UsageError.
+// Throws UsageError if a job of `world_size` ranks cannot have these faults.
 void check_faults(const std::vector<Fault>& faults, int world_size);
 
 }  // namespace dprof::trainer_harness

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that last over whole steps and take something from the rank from outside: its core, its
-// link.
+// Faults that last for whole steps and take a resource away from the rank: its core or its link.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@
 
 namespace dprof::trainer_harness {
 
-// Used by the training thread. What it changes, its destructor puts right.
+// Used by the training thread. The destructor undoes all changes.
 class LastingFault {
  public:
   LastingFault() = default;
@@ -20,23 +19,23 @@ class LastingFault {
   LastingFault& operator=(const LastingFault&) = delete;
   virtual ~LastingFault() = default;
 
-  // From now on; until now. By turns. Throw.
+  // Called alternately. Both can throw.
   virtual void begin() = 0;
   virtual void end() = 0;
 
-  // What it really did, for the fault of this index; after the last end().
+  // The actual effects, recorded for the fault with this index; complete after the last end().
   [[nodiscard]] virtual std::vector<Deed> deeds(size_t fault) const = 0;
 };
 
-// A process that does nothing but use the core to which all threads of this one are bound for the
-// time. It ends with this process, however that ends.
+// Binds all threads of this process to one core and starts a process that keeps this core busy.
+// That process ends with this one, however this one ends.
 [[nodiscard]] std::unique_ptr<LastingFault> make_cpu_contention();
 
-// Binds all threads to the core where the caller is, or, `shared`, to the first one that the
+// Binds all threads to the caller's current core or, if `shared`, to the first core that the
 // process may use, which is the same on all ranks of a host.
 [[nodiscard]] std::unique_ptr<LastingFault> make_pinned_core(bool shared);
 
-// Slows what this host sends (slow_link.h). Throws UsageError where there is no such link.
+// Slows the traffic that this host sends (slow_link.h). Throws UsageError if it has no such link.
 [[nodiscard]] std::unique_ptr<LastingFault> make_link_fault(const Fault& fault);
 
 }  // namespace dprof::trainer_harness

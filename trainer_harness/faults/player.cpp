@@ -27,12 +27,12 @@ std::chrono::nanoseconds length_of(const Fault& fault) {
       std::chrono::duration<double, std::milli>(fault.ms));
 }
 
-// All ranks take part in these; one of them does it wrong.
+// All ranks take part in these; one rank does it wrong.
 bool is_joint(FaultKind kind) {
   return kind == FaultKind::kWrongSize || kind == FaultKind::kWrongOrder;
 }
 
-// Written down before it is done: there may be no time for that afterwards.
+// These are recorded before they happen: afterwards it may be too late.
 bool may_end_rank(FaultKind kind) {
   return is_joint(kind) || kind == FaultKind::kEarlyExit || kind == FaultKind::kHang ||
          kind == FaultKind::kCrash || kind == FaultKind::kKill;
@@ -51,7 +51,7 @@ std::unique_ptr<LastingFault> make_lasting(const Fault& fault) {
   }
 }
 
-// Stops until the launcher has gone, in the end by itself: a forgotten rank must not stay.
+// Hangs until the launcher has gone, but for a limited time, so that no forgotten rank remains.
 [[noreturn]] void hang(int64_t timeout_s) {
   using Clock = std::chrono::steady_clock;
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the faults of one rank at their places in a step, and keeps account of them.
+// Applies the faults of one rank at their places in a step, and records them.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@
 
 namespace dprof::trainer_harness {
 
-// Thrown by the fault early-exit: the rank is to end at once, as if it had finished.
+// Thrown by the fault early-exit: the rank must end at once, as if it had finished.
 struct EarlyExit : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "early-exit"; }
 };
 
-// Threading: visit() may be called from the training thread, autograd's and loader threads; at
-// Place::kStepBegin and kStepEnd, and anything else but the factors, from the training thread only.
-// Cost: without a fault at a place, a look into a short list.
+// Threading: visit(), batch_factor() and length_factor() may be called from the training thread,
+// autograd's and loader threads; visit() at Place::kStepBegin and kStepEnd, and all other
+// functions, from the training thread only. Cost: without a fault at a place, a short lookup.
 class FaultPlayer {
  public:
-  // `truth` takes the account; `log`, if any, too. Throws UsageError for what cannot be done here.
+  // Records to `truth` and, if given, to `log`. Throws UsageError for an impossible fault.
   FaultPlayer(std::vector<Fault> faults, const FaultScene& scene, RankTruth& truth,
               FaultActions& actions, TruthLog* log = nullptr);
 
-  // Does what the faults of this rank and place do in `step`, on the calling thread.
+  // Applies this rank's faults at `place` in `step`, on the calling thread.
   void visit(Place place, int64_t step);
 
-  // Whether any fault of this rank acts at `place`.
+  // Whether this rank takes part in any fault at `place`.
   [[nodiscard]] bool acts_at(Place place) const { return !at_place(place).empty(); }
 
-  // By how much a batch, or a sequence, of this step is longer than it should be; 1 = not.
+  // The factor by which this step's batch, or its sequences, should grow; 1: not at all.
   [[nodiscard]] double batch_factor(int64_t step);
   [[nodiscard]] double length_factor(int64_t step);
 
-  // After the training: ends what lasts, closes the account, and says on stderr which faults never
-  // struck.
+  // After training: ends lasting faults, closes the account, and reports on stderr which faults
+  // never struck.
   void finish();
 
  private:
@@ -78,11 +78,11 @@ class FaultPlayer {
   RankTruth& truth_;
   FaultActions& actions_;
   TruthLog* log_;
-  std::vector<std::vector<size_t>> at_place_;  // faults of this rank, by place
+  std::vector<std::vector<size_t>> at_place_;  // faults in which this rank takes part, by place
   std::vector<Lasting> lasting_;
-  std::mutex mutex_;             // guards what is below, and the account's strikes and deeds
+  std::mutex mutex_;             // guards the members below, and the account's strikes and deeds
   std::vector<int64_t> struck_;  // how often, by fault
-  bool over_ = false;            // the account is closed: a loader's thread may still work ahead
+  bool over_ = false;            // the account is closed; a loader thread may still be prefetching
 };
 
 }  // namespace dprof::trainer_harness

@@ -19,7 +19,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// Remembers what it was asked for.
+// Records its calls.
 class FakeActions : public FaultActions {
  public:
   void spin(std::chrono::nanoseconds time) override {
@@ -154,7 +154,7 @@ cpu_set_t own_cores() {
   return mask;
 }
 
-// Other programs may keep a process from its core for long.
+// Other programs can keep a process off its core for a long time.
 void wait_for_cpu_time(pid_t process) {
   clockid_t clock{};
   timespec used{};
@@ -204,14 +204,14 @@ TEST_F(FaultPlayerTest, ARivalDiesWithItsRank) {
   pid_t rival = 0;
   ASSERT_EQ(read(pipe_ends[0], &rival, sizeof(rival)), static_cast<ssize_t>(sizeof(rival)));
   waitpid(child, nullptr, 0);
-  // Its socket and pipe ends are not with the rival: this end sees the end of file.
+  // The rival does not hold the rank's sockets and pipe ends open: this end sees the end of file.
   char byte = 0;
   EXPECT_EQ(read(pipe_ends[0], &byte, 1), 0);
   close(pipe_ends[0]);
   for (int i = 0; i < 500 && std::filesystem::exists("/proc/" + std::to_string(rival)); ++i) {
     std::ifstream stat("/proc/" + std::to_string(rival) + "/stat");
     std::string text;
-    if (std::getline(stat, text) && text.find(") Z ") != text.npos) break;  // nobody's child now
+    if (std::getline(stat, text) && text.find(") Z ") != text.npos) break;  // ended: a zombie
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   std::ifstream stat("/proc/" + std::to_string(rival) + "/stat");

@@ -4,7 +4,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// splitmix64: neighbouring numbers get unrelated ones.
+// splitmix64: neighbouring numbers give unrelated results.
 uint64_t mix(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;

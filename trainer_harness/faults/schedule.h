@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which steps, and on which rank, a fault acts: a function of the fault, the seed, rank and step
-// alone, so that any run of the same command has the same faults.
+// In which steps and on which rank a fault acts. This depends only on the fault, seed, rank and
+// step, so that each run of the same command has the same faults.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dprof::trainer_harness {
 
-// Where a fault player stands.
+// The rank and job in which a fault player runs.
 struct FaultScene {
   int rank = 0;
   int world_size = 1;
@@ -22,7 +22,7 @@ struct FaultScene {
 // Whether `fault`, the `index`th of the command line, acts on the scene's rank in `step`.
 [[nodiscard]] bool strikes(const Fault& fault, size_t index, const FaultScene& scene, int64_t step);
 
-// A number in [0, 1) that belongs to these.
+// A pseudo-random number in [0, 1), determined by the arguments.
 [[nodiscard]] double chance(const FaultScene& scene, size_t index, int64_t step);
 
 }  // namespace dprof::trainer_harness

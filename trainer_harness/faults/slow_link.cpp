@@ -23,13 +23,13 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// A bucket holds what passes in half a millisecond: what waits for a late timer is not lost, and a
-// small message is slowed like a large one. It must hold two frames at least.
+// A bucket holds half a millisecond of traffic: enough to bridge a late timer, and so little that a
+// small message is slowed like a large one. It must hold at least two frames.
 constexpr double kBurstSeconds = 0.0005;
 constexpr int64_t kLeastBurstBytes = 3200;
 constexpr double kBitsPerMbit = 1e6;
 constexpr double kLongestDelayMs = 60'000;
-constexpr int kNetemFrames = 100'000;  // waiting at a time: 150 MB, so that a delay loses nothing
+constexpr int kNetemFrames = 100'000;  // queue length: 150 MB, so that a delay drops no frame
 
 constexpr std::string_view kHint = "start the job by scripts/hosts: its links may be slowed";
 
@@ -42,7 +42,7 @@ struct Finished {
   std::string errors;
 };
 
-// Programs of the system only, whatever PATH says: this runs as root.
+// Only system programs, whatever PATH says: this runs as root.
 std::string find_program(const std::string& name) {
   for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}) {
     const std::string path = folder + name;
@@ -65,7 +65,7 @@ std::string read_all(int file) {
   return text;
 }
 
-// With an environment of its own: a profiler that is preloaded here has no business there.
+// With a clean environment, so that a profiler preloaded here is not loaded there.
 Finished run_program(std::vector<std::string> command) {
   const std::string path = find_program(command.front());
   if (path.empty()) return {-1, command.front() + " is missing"};
@@ -100,7 +100,8 @@ Finished run_program(std::vector<std::string> command) {
   return finished;
 }
 
-// Whether a new network of this kernel takes these words behind "root"; tells nothing about rights.
+// Whether this kernel accepts `words` after "root" in a new network namespace, permissions
+// aside.
 Finished try_queue(const std::vector<std::string>& words) {
   std::vector<std::string> command = {"unshare", "--net", "tc", "qdisc",
                                       "add",     "dev",   "lo", "root"};
@@ -266,7 +267,7 @@ void SlowLink::lift() {
   }
 }
 
-// Where scripts/hosts has ended, the link has ended with it; else it lifts when control_ closes.
+// If scripts/hosts has ended, so has the link; else it lifts the limit when control_ closes.
 void SlowLink::lift_quietly() {
   try {
     lift();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes what this host sends slow: `--inject slow-link`.
+// Slows the traffic that this host sends: `--inject slow-link`.
 //
-// Only within a host of scripts/hosts, whose interface exists for the run alone. The rate is a
-// token bucket (tc's tbf) on that interface; delay and loss are tc's netem where the kernel has it,
-// else a forwarding process of scripts/hosts. What the others send to this host is left alone.
+// Works only within a host of scripts/hosts, whose interface exists only for the run. The rate is a
+// token bucket (tc's tbf) on that interface; delay and loss are tc's netem if the kernel has it,
+// else a forwarding process of scripts/hosts. Incoming traffic is not affected.
 #pragma once
 
 #include <optional>
@@ -15,25 +15,24 @@
 namespace dprof::trainer_harness {
 
 struct LinkLimit {
-  std::optional<double> rate_mbit;  // 10^6 bits per second, of Ethernet frames; none: as it is
+  std::optional<double> rate_mbit;  // 10^6 bits per second, of Ethernet frames; none: not limited
   double delay_ms = 0;              // one way, for each frame
-  double loss = 0;                  // share of the frames that never arrive
+  double loss = 0;                  // share of frames lost
 };
 
 // Threading: one thread at a time. Cost: apply() and lift() run tc once or twice, some milliseconds
-// each; between them nothing is done here.
+// each; in between there is none.
 class SlowLink {
  public:
-  // The interface and the host are those of the environment: GLOO_SOCKET_IFNAME,
-  // DPROF_HOST_NETWORK, DPROF_LINK_CONTROL. Throws UsageError where there is no link that may be
-  // slowed, or another process has slowed it.
+  // Takes the interface and the host from the environment: GLOO_SOCKET_IFNAME, DPROF_HOST_NETWORK,
+  // DPROF_LINK_CONTROL. Throws UsageError if no link may be slowed, or another process controls it.
   explicit SlowLink(const Environment& environment = process_environment);
   SlowLink(const SlowLink&) = delete;
   SlowLink& operator=(const SlowLink&) = delete;
   ~SlowLink();  // lifts; so does scripts/hosts if the process is killed
 
-  // From now on, in place of an earlier limit. Throws UsageError for a limit that makes no sense or
-  // that the kernel refuses; then the link is as it was without any.
+  // Replaces any earlier limit. Throws UsageError for a limit that makes no sense or that the
+  // kernel rejects; the link is then unlimited.
   void apply(const LinkLimit& limit);
 
   void lift();
@@ -43,18 +42,18 @@ class SlowLink {
   void lift_quietly();
 
   std::string interface_;
-  int control_ = -1;  // to scripts/hosts; its end lifts every limit
+  int control_ = -1;  // to scripts/hosts; closing it lifts every limit
   bool queue_set_ = false;
   bool forwarded_ = false;
 };
 
-// The arguments of each call of tc for `limit`: with netem all of it, else the rate alone.
+// The arguments of each tc call for `limit`: the whole limit with netem, otherwise only the rate.
 [[nodiscard]] std::vector<std::vector<std::string>> tc_commands(const std::string& interface,
                                                                 const LinkLimit& limit,
                                                                 bool has_netem);
 
-// By what a link is slowed on this machine, or why it cannot be, in one line. Tries it in a network
-// namespace of its own and touches no interface of the machine.
+// One line: the mechanisms that slow a link on this machine, or why none works. Tries them in a
+// separate network namespace and touches no interface of the machine.
 [[nodiscard]] std::string slow_link_means();
 
 }  // namespace dprof::trainer_harness

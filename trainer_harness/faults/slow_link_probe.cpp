@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: slows the link of its host by RATE_MBIT (0: not), DELAY_MS and LOSS, says "applied",
-// and lifts it at the end of stdin. Exit code 2 with the reason where that is refused.
+// For tests: limits the link of its host to RATE_MBIT (0: no limit) with DELAY_MS and LOSS, prints
+// "applied", and lifts the limit at the end of stdin. Exit code 2 with the reason if it is refused.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be tested in the machine's own network: that it is never touched. The limits themselves
-// are measured by tests/end_to_end/test_hosts.py.
+// Tests that the machine's own network is never touched. tests/end_to_end/test_hosts.py measures
+// the limits themselves.
 #include "trainer_harness/faults/slow_link.h"
 
 #include <gmock/gmock.h>

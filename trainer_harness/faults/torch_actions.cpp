@@ -14,7 +14,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-constexpr int64_t kHostMatrix = 64;     // some 20 us on one core
+constexpr int64_t kHostMatrix = 64;     // about 20 us on one core
 constexpr int64_t kDeviceMatrix = 256;  // and no longer on a device
 constexpr int64_t kReducedElements = 1024;
 
@@ -24,7 +24,7 @@ class TorchActions : public FaultActions {
       : device_(device),
         job_(job),
         edge_(device.is_cpu() ? kHostMatrix : kDeviceMatrix),
-        // Of ones and their kind, not of random numbers: those of the training stay as they are.
+        // Constant, not random: the training's sequence of random numbers stays unchanged.
         factor_(torch::full({edge_, edge_}, 0.5F, torch::device(device))) {}
 
   void spin(std::chrono::nanoseconds time) override {
@@ -46,7 +46,7 @@ class TorchActions : public FaultActions {
     const torch::Tensor tensor = torch::empty({bytes}, torch::device(device_).dtype(torch::kUInt8));
     if (has_device()) return;
     auto* const data = tensor.mutable_data_ptr<uint8_t>();
-    for (int64_t at = 0; at < bytes; at += 4096) data[at] = 1;  // else no page would be there
+    for (int64_t at = 0; at < bytes; at += 4096) data[at] = 1;  // touches each page
   }
 
   void empty_cache() override {
@@ -58,7 +58,7 @@ class TorchActions : public FaultActions {
   }
 
   void reduce_sizes(bool wrong) override {
-    // Gloo ends the process that is sent too much: rank 0 is to stay, for it writes the truth.
+    // Gloo ends a process that receives too much; rank 0 must survive because it writes the truth.
     const int64_t other = job_->rank() == 0 ? 2 * kReducedElements : kReducedElements / 2;
     const int64_t elements = wrong ? other : kReducedElements;
     all_reduce(job_->group(), elements);
@@ -78,7 +78,7 @@ class TorchActions : public FaultActions {
     group->allreduce(tensors)->wait();
   }
 
-  // For those who have not been sent too much: a smaller message is taken without a word.
+  // For ranks that have not received too much: Gloo silently accepts a smaller message.
   void check_sizes(int64_t own) {
     job_->publish("reduced", std::to_string(own));
     for (int rank = 0; rank < job_->world_size(); ++rank) {

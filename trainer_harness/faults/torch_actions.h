@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What faults do, done with torch.
+// FaultActions implemented with torch.
 #pragma once
 
 #include <torch/types.h>

@@ -23,7 +23,7 @@ int64_t read_clock(clockid_t clock) {
 
 Json number_or_null(double number) { return number == 0 ? Json() : Json(number); }
 
-// What was asked for. A key that the kind does not know is null.
+// The fault as requested. A key that its kind does not have is null.
 Json asked_json(const Fault& fault) {
   const FaultRow& row = fault_row(fault.kind);
   const FaultKeys keys = row.needs | row.takes;
@@ -47,7 +47,7 @@ Json asked_json(const Fault& fault) {
           {"text", fault.text}};
 }
 
-// A fault, all its strikes and deeds, on whichever rank.
+// A fault with its strikes and deeds on all ranks.
 Json fault_json(const Fault& fault, size_t index, const std::vector<Json>& ranks) {
   Json strikes = Json::array();
   Json done = Json::array();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What really happened on each rank, by the trainer's own clock readings: the yardstick for a
-// profiler's answers.
+// What really happened on each rank, by the trainer's own clock readings: the ground truth for a
+// profiler's results.
 //
-// `--truth FILE` gives "dprof.truth/1": per rank the steps it did, and per fault every time that it
-// struck with the measured length. Times are nanoseconds; `monotonic_raw` is CLOCK_MONOTONIC_RAW
-// and `realtime` is CLOCK_REALTIME of that rank's host.
+// `--truth FILE` writes "dprof.truth/1": the steps of each rank, and every strike of each fault
+// with its measured duration. Times are nanoseconds; `monotonic_raw` is CLOCK_MONOTONIC_RAW and
+// `realtime` is CLOCK_REALTIME of that rank's host.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct Strike {
   size_t fault = 0;  // index in the order of the command line
   int64_t step = 0;
   Moment begin;
-  int64_t duration_ns = 0;  // or kNoDuration: it is no delay, or the rank never came back from it
+  int64_t duration_ns = 0;  // or kNoDuration: not a delay, or the rank never returned from it
 };
 
-// What a fault did that is no time: "core" 1, "bytes" 1048576.
+// An effect of a fault other than time: "core" 1, "bytes" 1048576.
 struct Deed {
   size_t fault = 0;
   std::string what;
@@ -52,15 +52,15 @@ struct RankTruth {
   Moment begin;
   Moment end;
   std::vector<StepTime> steps;
-  std::vector<int64_t> samples;        // that each step really had, in all its micro-steps
-  std::vector<uint64_t> index_hashes;  // of them: data/source.h
-  std::vector<int64_t> input_ns;  // that each step spent waiting for its batches; not in the file
+  std::vector<int64_t> samples;        // of each step as trained, all micro-steps together
+  std::vector<uint64_t> index_hashes;  // of these samples: data/source.h
+  std::vector<int64_t> input_ns;       // each step's wait for its batches; not in the file
   std::vector<Strike> strikes;
   std::vector<Deed> deeds;
   std::string checksum;
   double first_loss = 0;
   double last_loss = 0;
-  // What the rank kept for its share of the model.
+  // The memory for this rank's share of the model.
   int64_t parameter_bytes = 0;
   int64_t gradient_bytes = 0;
   int64_t optimizer_bytes = 0;
@@ -75,10 +75,10 @@ struct JobTruth {
   std::vector<Fault> faults;
 };
 
-// One rank's account as text, to be sent to rank 0.
+// One rank's account as text, to send to rank 0.
 [[nodiscard]] std::string encode(const RankTruth& truth);
 
-// Writes `file` from the job and every rank's encoded account, by way of a temporary file. Throws
+// Writes `file` from the job and every rank's encoded account, via a temporary file. Throws
 // std::runtime_error.
 void write_truth(const std::filesystem::path& file, const JobTruth& job,
                  const std::vector<std::string>& ranks);

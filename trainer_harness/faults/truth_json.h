@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The truth's parts as JSON, for those who write and merge it; others need truth.h only.
+// The parts of the truth as JSON, for the code that writes and merges it; other code uses truth.h.
 #pragma once
 
 #include <nlohmann/json.hpp>

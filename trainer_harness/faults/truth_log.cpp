@@ -134,7 +134,7 @@ void TruthLog::append(std::string line) {
   const std::lock_guard lock(mutex_);
   if (!begun_) begin();
   line += '\n';
-  // One call: the whole line, or what a full disk leaves of it.
+  // One call writes the whole line, unless the disk is full.
   ssize_t written = 0;
   do {
     written = write(file_, line.data(), line.size());
@@ -142,7 +142,7 @@ void TruthLog::append(std::string line) {
   broken_ = broken_ || written != static_cast<ssize_t>(line.size());
 }
 
-// With the first other line: then it is known what the rank trains.
+// Written with the first other line: only then is it known what the rank trains.
 void TruthLog::begin() {
   TruthJson faults = TruthJson::array();
   for (const Fault& fault : job_.faults) faults.push_back(fault.text);

@@ -36,7 +36,7 @@ Json empty_account(int rank) {
           {"damaged_lines", 0}};
 }
 
-// What one line tells. Strikes of an attempt that failed stay: they are why there is another one.
+// Adds one line to the account. Strikes of a failed attempt stay: they explain the restart.
 void take(Json& account, const Json& line) {
   const auto& event = line.at("event").get_ref<const std::string&>();
   const auto copy = [&](std::initializer_list<const char*> names) {
@@ -74,7 +74,7 @@ struct Part {
   std::optional<Json> begin;  // the latest
 };
 
-// A line that a dying rank or a full disk left unfinished, is counted.
+// Reads a rank's file, and counts lines that a dying rank or a full disk left unfinished.
 std::optional<Part> read_part(const std::filesystem::path& file, int rank) {
   std::ifstream in(file);
   if (!in) return std::nullopt;
@@ -102,7 +102,7 @@ JobTruth job_of(const Json& begin) {
   return job;
 }
 
-// The rank's file knows about earlier attempts, so it comes first, if it is this rank's.
+// The rank's file covers earlier attempts too, so it is preferred if the same process wrote it.
 Json account_of(int rank, const std::optional<Part>& part, const std::string& published) {
   if (published.empty()) return part ? part->account : empty_account(rank);
   Json sent = Json::parse(published);
@@ -116,7 +116,7 @@ Json account_of(int rank, const std::optional<Part>& part, const std::string& pu
 
 bool merge_truth(const std::filesystem::path& truth_file,
                  const std::vector<std::string>& published) {
-  // Any rank's account tells about the job; ranks are few, and their files are numbered.
+  // Any rank's account describes the job.
   std::optional<Json> begin;
   const std::string parts = truth_file.filename().string() + ".rank-";
   std::error_code error;

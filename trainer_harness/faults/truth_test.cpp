@@ -39,7 +39,7 @@ class TruthTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // An account of two steps; the end is up to the case.
+  // An account of two steps; each test ends it as it needs.
   std::unique_ptr<TruthLog> log(const RankTruth& truth, bool restarted = false) {
     return std::make_unique<TruthLog>(file_, JobTruth{"toy", "gloo", 2, 42, {fault_}}, truth,
                                       restarted);

@@ -22,7 +22,7 @@ namespace {
 
 std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
 
-// "yes", or why not.
+// "yes", or "no" with the reason.
 std::string nccl_text() {
   try {
     (void)load_nccl();

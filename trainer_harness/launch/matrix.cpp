@@ -74,7 +74,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-// What rank 0 says of a run, for the summary; empty where there is no truth.
+// Rank 0's account of a run, for the summary; empty without a truth file.
 std::string truth_text(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) return "";
@@ -93,7 +93,7 @@ std::string truth_text(const std::filesystem::path& file) {
   return text;
 }
 
-// Ends with the matrix, also when it is interrupted.
+// A temporary folder is removed at the end of the matrix, also if it is interrupted.
 class WorkFolder {
  public:
   explicit WorkFolder(const std::filesystem::path& given) : path_(given), is_ours_(given.empty()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--matrix FILE`: runs of the trainer one after the other, each with options of its own.
+// `--matrix FILE`: runs the trainer several times in sequence, each time with other options.
 //
-// A line of the file is a run: `[name:] [ranks=N] [expect=fail] OPTIONS`, with quotes as in a
-// shell; "#" begins a comment, and an empty line is none. Two ranks, unless it says otherwise; with
-// ranks=0 it is a single process.
+// Each line of the file is a run: `[name:] [ranks=N] [expect=fail] OPTIONS`, with quotes as in a
+// shell; "#" begins a comment, and empty lines are ignored. The default is two ranks; ranks=0 is a
+// single process.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 namespace dprof::trainer_harness {
 
 struct MatrixRun {
-  std::string name;  // of its folder: run-LINE where the line has none
+  std::string name;  // of its folder; run-LINE if the line gives none
   int ranks = 2;
   bool should_fail = false;
   std::vector<std::string> arguments;
@@ -27,17 +27,17 @@ struct MatrixRun {
 // Words as a shell splits them, with '...' and "...". Throws UsageError for an open quote.
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text);
 
-// What starts a run: `prefix` is --matrix-command, in which {ranks}, {name} and {dir} are replaced;
-// empty: the program itself, by --spawn.
+// The command that starts a run: `prefix` is --matrix-command, in which {ranks}, {name} and {dir}
+// are replaced; if it is empty, the program itself with --spawn.
 [[nodiscard]] std::vector<std::string> matrix_command(const MatrixRun& run,
                                                       const std::string& prefix,
                                                       const std::string& program,
                                                       const std::string& folder,
                                                       const std::vector<std::string>& common);
 
-// Does all runs of options.launch.matrix, a line of summary for each. With --truth DIR, a run's
-// truth and output are in DIR/<name>/. `common` are the options that every run gets. Gives the exit
-// code: 0 where each ended as expected. Throws UsageError and std::runtime_error.
+// Does all runs of options.launch.matrix, with one summary line each. With --truth DIR, a run's
+// truth and output are in DIR/<name>/. `common` are the options that every run gets. Returns the
+// exit code: 0 if each run ended as expected. Throws UsageError and std::runtime_error.
 [[nodiscard]] int run_matrix(const Options& options, const std::vector<std::string>& common);
 
 // `arguments` without the options `names` and their values.

@@ -20,7 +20,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-constexpr int kCannotStart = 127;  // a shell's code for it
+constexpr int kCannotStart = 127;  // a shell's exit code for this
 constexpr std::chrono::seconds kGrace(5);
 
 [[noreturn]] void become(std::vector<char*>& arguments, const Variables& more,
@@ -34,7 +34,7 @@ constexpr std::chrono::seconds kGrace(5);
   for (const auto& [name, value] : more) setenv(name.c_str(), value.c_str(), 1);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kCannotStart);  // it died before
+  if (getppid() != parent) _exit(kCannotStart);  // the parent died before prctl()
   execvp(arguments[0], arguments.data());
   const std::string line = std::string("dprof-trainer: cannot start ") + arguments[0] + ": " +
                            std::strerror(errno) + "\n";
@@ -108,7 +108,7 @@ std::optional<ChildGroup::Event> ChildGroup::request() {
 
 ChildGroup::Event ChildGroup::wait_event() {
   for (;;) {
-    // First, as Ctrl-C also ends the children.
+    // Checked first, because Ctrl-C also ends the children.
     if (const std::optional<Event> asked = request()) return *asked;
     if (const std::optional<Event> ended = reap()) return *ended;
     siginfo_t info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Child processes: started, waited for and ended together.
+// Child processes that are started, waited for and ended together.
 #pragma once
 
 #include <sys/types.h>
@@ -24,46 +24,46 @@ struct Ending {
   [[nodiscard]] std::string text() const;
 };
 
-// While it lives, SIGCHLD, SIGINT, SIGTERM and SIGHUP wait in line for wait_event(), and processes
-// that are started here get their usual signals. Used by one thread, the only one of the process.
+// While it lives, SIGCHLD, SIGINT, SIGTERM and SIGHUP stay blocked and pending for wait_event();
+// processes started here get the original signal mask. Used by the process's only thread.
 class ChildGroup {
  public:
   ChildGroup();
   ChildGroup(const ChildGroup&) = delete;
   ChildGroup& operator=(const ChildGroup&) = delete;
-  ~ChildGroup();  // kills those that are left
+  ~ChildGroup();  // kills the remaining children
 
-  // Starts `arguments` with `more` added to this process's environment, and its output in the file
-  // `output`; empty: where this process's goes. Dies with this process. Throws std::runtime_error.
+  // Starts `arguments` with `more` added to the environment. Output goes to the file `output`; if
+  // empty, where this process's goes. The child dies with this process. Throws std::runtime_error.
   void start(const std::vector<std::string>& arguments, const Variables& more,
              const std::filesystem::path& output = {});
 
   struct Event {
-    std::optional<size_t> child;  // by order of starting; none: this process was asked to end
+    std::optional<size_t> child;  // in start order; none: this process was asked to end
     Ending ending;
-    int signal = 0;  // what asked
+    int signal = 0;  // that asked this process to end
   };
-  // The next end of a child, or a request to end this process. `children_left` must be above 0.
+  // The next end of a child, or a request to end this process. children_left() must be above 0.
   [[nodiscard]] Event wait_event();
   [[nodiscard]] size_t children_left() const;
 
-  // Asks the others to end, and makes them after a few seconds.
+  // Asks the remaining children to end, and kills them after a few seconds.
   void end_all();
 
  private:
   [[nodiscard]] std::optional<Event> reap();
   [[nodiscard]] std::optional<Event> request();
 
-  sigset_t requests_;  // to end this process
-  sigset_t waited_;    // and SIGCHLD
+  sigset_t requests_;  // the signals that ask this process to end
+  sigset_t waited_;    // these and SIGCHLD
   sigset_t before_;
   std::vector<pid_t> children_;  // 0: has ended
 };
 
-// The file of this program.
+// The path of this program.
 [[nodiscard]] std::string own_program();
 
-// A TCP port that nobody listens at now on this host.
+// A TCP port on this host that is free at this moment.
 [[nodiscard]] int free_port();
 
 }  // namespace dprof::trainer_harness

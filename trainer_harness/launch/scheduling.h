@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--nice` and `--affinity`: a rank's place among the programs of its host.
+// `--nice` and `--affinity`: a rank's CPU priority and cores.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace dprof::trainer_harness {
 
-// "0-1,4;2" in cores of each local rank: {{0, 1, 4}, {2}}. Throws UsageError.
+// The cores of each local rank: "0-1,4;2" gives {{0, 1, 4}, {2}}. Throws UsageError.
 [[nodiscard]] std::vector<std::vector<int>> parse_affinity(const std::string& text);
 
-// For this process and the threads that it starts from now on. Throws UsageError where the kernel
+// For this process and the threads that it starts from now on. Throws UsageError if the kernel
 // refuses.
 void set_niceness(int niceness);
 
-// Keeps to the cores of `local_rank`; more ranks than entries begin anew with the first.
+// Binds to the cores of `local_rank`; if there are more ranks than entries, the entries repeat.
 void set_affinity(const std::string& text, int local_rank);
 
 }  // namespace dprof::trainer_harness

@@ -15,14 +15,14 @@ namespace {
 
 constexpr const char* kSpawned = "DPROF_TRAINER_SPAWNED";
 constexpr int kMostRestarts = 3;
-constexpr int kUsage = 2;  // the exit code for what no restart would heal
+constexpr int kUsage = 2;  // exit code for errors that a restart cannot fix
 
 struct MeetingPlace {
   std::string address;
   std::string port;
 };
 
-// The environment's, which several hosts must have; else this host and a free port.
+// From the environment, which several hosts require; otherwise this host and a free port.
 MeetingPlace meeting_place(int nodes) {
   const std::string address = process_environment("MASTER_ADDR").value_or("");
   const std::string port = process_environment("MASTER_PORT").value_or("");
@@ -39,7 +39,7 @@ MeetingPlace meeting_place(int nodes) {
 
 struct Outcome {
   int code = 0;
-  bool asked_to_end = false;  // by a signal to this process: no reason to start again
+  bool asked_to_end = false;  // by a signal to this process: no restart
 };
 
 // One attempt of all ranks.
@@ -62,7 +62,7 @@ Outcome run_ranks(const std::vector<std::string>& command, const std::vector<Var
   return {};
 }
 
-// Ranks that were killed cannot merge their accounts: by now each has said all that it will.
+// Killed ranks cannot merge their accounts. By now all accounts are final.
 void merge_accounts(const std::filesystem::path& truth) {
   if (truth.empty() || !std::filesystem::exists(truth.string() + ".rank-0")) return;
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--spawn N`: this program starts its ranks itself, as mp.spawn and Process per rank do in Python,
-// by starting itself anew: a fork of a process that has used CUDA could not use it (mistake M23).
+// `--spawn N`: this program starts its ranks by executing itself, like Python's mp.spawn or a
+// Process per rank. Children forked after CUDA initialisation could not use it (mistake M23).
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace dprof::trainer_harness {
 
-// Whether this process is a rank that --spawn has started: its --spawn is done.
+// Whether this process is a rank started by --spawn, so that it must not spawn again.
 [[nodiscard]] bool is_spawned(const Environment& environment);
 
-// What a launcher sets for rank `local` of `local_world` on host `node` of `nodes`. `attempt` is
-// the number of restarts, for --elastic.
+// Rank `local` of `local_world` on host `node` of `nodes`, and the variables that a launcher sets
+// for it. `attempt` is the number of restarts, for --elastic.
 struct RankPlace {
   int local = 0;
   int local_world = 1;
@@ -28,9 +28,9 @@ struct RankPlace {
                                        const std::string& address, const std::string& port,
                                        const Environment& environment);
 
-// Starts the ranks with `arguments` (without the program), waits for them, and gives the exit code:
-// of the first that failed, which ends the others; 0 where none did. With --elastic, a lost rank
-// makes it start again with one fewer. Throws UsageError and std::runtime_error.
+// Starts the ranks with `arguments` (without the program), waits for them, and returns the exit
+// code of the first that failed, which ends the others, or 0 if none failed. With --elastic, it
+// restarts with one rank fewer after a lost rank. Throws UsageError and std::runtime_error.
 [[nodiscard]] int spawn_ranks(const Options& options, const std::vector<std::string>& arguments);
 
 }  // namespace dprof::trainer_harness

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation with the names of PyTorch's own (weight, bias, running_mean, running_var,
-// num_batches_tracked), whose computation can be replaced: SyncBatchNorm is this layer with the
-// statistics of all ranks.
+// Batch normalisation with PyTorch's parameter and buffer names (weight, bias, running_mean,
+// running_var, num_batches_tracked). Its computation can be replaced: SyncBatchNorm is this layer
+// with the statistics of all ranks.
 #pragma once
 
 #include <ATen/ops/batch_norm.h>
@@ -38,7 +38,7 @@ class BatchNorm final : public torch::nn::Module {
                           kEpsilon, /*cudnn_enabled=*/true);
   }
 
-  // From now on, `sync` does the work while training; it need not count num_batches_tracked.
+  // From now on, `sync` normalises in training. It need not update num_batches_tracked.
   void set_sync(Sync sync) { sync_ = std::move(sync); }
 
   torch::Tensor weight;

@@ -13,8 +13,8 @@ namespace dprof::trainer_harness {
 
 class Convnet final : public Model {
  public:
-  // Without `pools`, the first linear layer gets 8000 values instead of 320: M24, which fails in
-  // the first forward.
+  // Without `pools`, the first linear layer gets 8000 values instead of 320 (mistake M24), so that
+  // the first forward fails.
   explicit Convnet(bool pools = true) : pools_(pools) {
     register_module("conv1", conv1_);
     register_module("conv2", conv2_);

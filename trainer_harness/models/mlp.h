@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers of given widths with ReLU between them, as a classifier: `--model mlp:64,256,10`
-// takes 64 numbers and tells 10 classes apart.
+// A classifier of linear layers of given widths with ReLU between them: `--model mlp:64,256,10`
+// takes 64 numbers and distinguishes 10 classes.
 #pragma once
 
 #include <torch/nn/functional/loss.h>
@@ -12,7 +12,7 @@ namespace dprof::trainer_harness {
 
 class Mlp final : public Model {
  public:
-  // Two widths at least.
+  // Precondition: at least two widths.
   explicit Mlp(const std::vector<int64_t>& widths) {
     for (size_t i = 0; i + 1 < widths.size(); ++i) {
       torch::nn::Linear linear(widths[i], widths[i + 1]);

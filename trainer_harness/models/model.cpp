@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kCifarSide = 32;
 constexpr int64_t kImageNetSide = 224;
-constexpr int64_t kCifarClasses = 10;  // of the images; a ResNet has outputs for 1000
+constexpr int64_t kCifarClasses = 10;  // of small images; a ResNet has 1000 outputs
 constexpr int64_t kImageNetClasses = 1000;
 constexpr int64_t kMaxWidth = 1 << 20;
 constexpr const char* kMlpPrefix = "mlp:";
@@ -46,7 +46,7 @@ Source images(const ModelRequest& request) {
                             .seed = request.options.training.seed});
 }
 
-// Lengths are such that a fault can make them several times longer.
+// The models' lengths leave room for a fault that makes sequences several times longer.
 std::function<Source(const ModelRequest&)> tokens(TokenTask task, int64_t words, int64_t min_length,
                                                   int64_t max_length, int64_t positions) {
   return [=](const ModelRequest& request) {
@@ -204,7 +204,7 @@ ModelSpec parse_mlp(const std::string& name) {
   return spec;
 }
 
-// What this model cannot do. Throws UsageError.
+// Throws UsageError for options that this model does not support.
 void check_request(const ModelSpec& spec, const Options& options) {
   if (options.mistake == Mistake::kShape && spec.name != "convnet") {
     throw UsageError("--mistake shape is one of --model convnet");
@@ -220,7 +220,7 @@ void check_request(const ModelSpec& spec, const Options& options) {
   }
 }
 
-// A model that can be built again, on a request that may be gone by then.
+// Makes models that can be built again after the request is gone: the factory copies it.
 ModelSpec with_factory(ModelSpec spec) {
   spec.make = [make = spec.make, spec](const ModelRequest& request) {
     check_request(spec, request.options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is to the training loop, and the catalogue of those there are.
+// The model interface of the training loop, and the catalogue of models.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -20,16 +20,16 @@ namespace dprof::trainer_harness {
 
 class Job;
 
-// A part of a model between two activations: what a pipeline cuts between, what ZeRO-3 gathers and
-// activation checkpointing recomputes.
+// A part of a model between two activations. A pipeline is cut between blocks; ZeRO-3 gathers, and
+// activation checkpointing recomputes, one block at a time.
 struct Block {
   std::string name;
-  std::shared_ptr<torch::nn::Module> module;  // owns its parameters and buffers; null: it has none
+  std::shared_ptr<torch::nn::Module> module;  // owns its parameters and buffers; null if none
   std::function<torch::Tensor(const torch::Tensor&)> run;
 };
 
-// A model is a chain of blocks: the first takes a batch's data, each further one what the one
-// before gave, all of it one tensor whose first dimension is the sample.
+// A model is a chain of blocks. The first takes a batch's data, each of the others its
+// predecessor's output: always one tensor whose first dimension is the sample.
 class Model : public torch::nn::Module {
  public:
   using BlockRunner = std::function<torch::Tensor(const Block&, const torch::Tensor&)>;
@@ -39,31 +39,32 @@ class Model : public torch::nn::Module {
   // Runs the whole chain.
   torch::Tensor forward(const torch::Tensor& input);
 
-  // Runs each block through `runner`, which may do more than calling run(); null: directly.
+  // Runs each block through `runner`, which can do more than call run(); null: calls run().
   void set_block_runner(BlockRunner runner) { runner_ = std::move(runner); }
   [[nodiscard]] const BlockRunner& block_runner() const { return runner_; }
   torch::Tensor run_block(const Block& block, const torch::Tensor& input) const {
     return runner_ ? runner_(block, input) : block.run(input);
   }
 
-  // The mean over the samples.
+  // The mean loss over the samples.
   [[nodiscard]] virtual torch::Tensor loss(const torch::Tensor& output,
                                            const torch::Tensor& target) const = 0;
 
-  // Parameters of this rank alone, such as embedding tables that are divided over the ranks: the
-  // optimizer steps them as they are; no gradient of theirs is averaged and no rank's is compared.
-  // Only a job whose strategy is ddp has any.
+  // Parameters that only this rank has, such as embedding tables that are divided over the ranks.
+  // The optimizer updates them; their gradients are not averaged, and they are not compared between
+  // ranks. Only jobs with strategy ddp have any.
   [[nodiscard]] virtual std::vector<torch::Tensor> local_parameters() const { return {}; }
 
-  // All the others, in order and by name: what every rank has a replica of.
+  // All other parameters, in order and by name: every rank has a replica of these.
   [[nodiscard]] std::vector<std::pair<std::string, torch::Tensor>> replicated_parameters() const;
 
-  // A replica on `device`, for torch::nn::parallel::replicate. The model is built anew and filled,
-  // which costs as much as its construction: keep it. Random numbers go on as if it had not been.
+  // A replica on `device`, for torch::nn::parallel::replicate. Builds the model again and copies
+  // the values, which costs as much as construction: keep the replica. The random generator's state
+  // is unchanged afterwards.
   [[nodiscard]] std::shared_ptr<torch::nn::Module> clone(
       const std::optional<torch::Device>& device = std::nullopt) const override;
 
-  // What clone() builds with; find_model() sees to it.
+  // clone() builds with it; find_model() sets it.
   void set_factory(std::function<std::shared_ptr<Model>()> factory) {
     factory_ = std::move(factory);
   }
@@ -78,7 +79,7 @@ class Model : public torch::nn::Module {
                        }});
     return module;
   }
-  // Any other; `module` must have been registered.
+  // Any other block. Precondition: `module` is registered or null.
   void add_block(Block block) { blocks_.push_back(std::move(block)); }
 
  private:
@@ -87,15 +88,14 @@ class Model : public torch::nn::Module {
   std::function<std::shared_ptr<Model>()> factory_;
 };
 
-// What building a model may need to know.
+// Input for building a model.
 struct ModelRequest {
   const Options& options;
   torch::Device device;
-  Job* job;  // null without ranks
+  Job* job;  // null in a single process
 };
 
-// A model with the data and the settings that it is trained with unless the command line says
-// otherwise.
+// A model with its data and its default training settings.
 struct ModelSpec {
   std::string name;
   std::string about;  // a line for --list
@@ -104,16 +104,16 @@ struct ModelSpec {
   OptimizerKind optimizer = OptimizerKind::kSgd;
   double learning_rate = 0.001;
   double momentum = 0;
-  bool tied = false;       // blocks share parameters, so that no pipeline can cut between them
-  bool sequences = false;  // batches are of sequences, whose lengths vary from batch to batch
+  bool tied = false;       // blocks share parameters, so a pipeline cannot cut between them
+  bool sequences = false;  // batches hold sequences, whose length varies between batches
   bool takes_image_size = false;
   std::function<std::shared_ptr<Model>(const ModelRequest&)> make;
   std::function<std::shared_ptr<const SampleSource>(const ModelRequest&)> make_source;
 };
 
-// All of them; one named "mlp:WIDTHS" stands for many, and can be told about but not made.
+// All models. The entry "mlp:WIDTHS" represents a family: it can be listed, but not built.
 [[nodiscard]] const std::vector<ModelSpec>& model_catalogue();
-// Throws UsageError for a name that the catalogue has not (where "mlp:WIDTHS" stands for many).
+// Takes a name from the catalogue, or "mlp:" with actual widths. Throws UsageError for any other.
 [[nodiscard]] ModelSpec find_model(const std::string& name);
 
 }  // namespace dprof::trainer_harness

@@ -23,7 +23,8 @@ int64_t sum(const Splits& splits) {
   return std::accumulate(splits.begin(), splits.end(), int64_t{0});
 }
 
-// Sends `flat` cut into `send`, and gives what the ranks sent here, of `receive` elements each.
+// Sends rank r its part of `flat` (`send[r]` elements), and returns the parts received from all
+// ranks (`receive[r]` elements each), in rank order.
 torch::Tensor all_to_all(const Group& group, const torch::Tensor& flat, Splits send,
                          Splits receive) {
   torch::Tensor input = flat.contiguous();
@@ -32,9 +33,9 @@ torch::Tensor all_to_all(const Group& group, const torch::Tensor& flat, Splits s
   return output;
 }
 
-// The same for activations: backward sends their gradients the other way. A gradient is of the
-// sender's mean loss; that of all ranks' mean is a world-size-th of the sum, as with gradients that
-// the Reducer averages.
+// all_to_all() for activations: backward sends their gradients the other way. Each gradient is that
+// of the sender's mean loss. For the mean over all ranks it is divided by the world size, as the
+// Reducer does when it averages gradients.
 class ExchangeRows : public torch::autograd::Function<ExchangeRows> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& flat,
@@ -56,10 +57,10 @@ class ExchangeRows : public torch::autograd::Function<ExchangeRows> {
   }
 };
 
-// Tables of this rank, and those of others through them.
+// The embedding tables: this rank's own, and access to those of the other ranks.
 class TablesImpl : public torch::nn::Module {
  public:
-  // Without `group`, all tables are here.
+  // Without `group`, this rank has all tables.
   TablesImpl(const RecommenderSize& size, uint64_t seed, Group group)
       : group_(std::move(group)), ranks_(group_ ? group_->getSize() : 1), width_(size.width) {
     const int rank = group_ ? group_->getRank() : 0;
@@ -88,8 +89,8 @@ class TablesImpl : public torch::nn::Module {
     const auto mine = counts_[static_cast<size_t>(group_->getRank())];
     const int64_t all_samples = sum(samples);
 
-    Splits ask;     // elements of `rows` that each owner is sent
-    Splits answer;  // and that each rank sends here
+    Splits ask;     // elements of `rows` sent to each owner
+    Splits answer;  // and received from each rank
     std::vector<torch::Tensor> questions;
     const torch::Tensor sorted = rows.index_select(1, by_owner_tensor_.to(rows.device()));
     for (size_t i = 0, first = 0; i < counts_.size(); first += static_cast<size_t>(counts_[i++])) {
@@ -114,7 +115,7 @@ class TablesImpl : public torch::nn::Module {
   [[nodiscard]] int64_t width() const { return width_; }
 
  private:
-  // The same whichever rank makes it.
+  // The result does not depend on the rank that makes it.
   static torch::Tensor initial_table(const RecommenderSize& size, uint64_t seed, int64_t table) {
     const at::Generator generator =
         at::detail::createCPUGenerator(seed + static_cast<uint64_t>(table));
@@ -130,7 +131,7 @@ class TablesImpl : public torch::nn::Module {
     return torch::stack(vectors, 1);
   }
 
-  // Batches of unequal length are allowed: each rank tells each.
+  // Batches can differ in length between ranks: each rank sends its length to all.
   Splits samples_by_rank(const torch::Tensor& rows) {
     const Splits one(static_cast<size_t>(ranks_), 1);
     const torch::Tensor own = torch::full({ranks_}, rows.size(0), rows.options());
@@ -145,12 +146,12 @@ class TablesImpl : public torch::nn::Module {
   std::vector<int64_t> counts_;    // tables of each rank
   std::vector<int64_t> by_owner_;  // table numbers, rank by rank
   torch::Tensor by_owner_tensor_;
-  torch::Tensor places_;  // of each table in by_owner_
+  torch::Tensor places_;  // index of each table in by_owner_
 };
 TORCH_MODULE(Tables);
 
-// From [sample, numbers and rows] to [sample, 1 + tables, width]: the first of them from the
-// numbers.
+// From [sample, numbers and rows] to [sample, 1 + tables, width]. The first vector is computed from
+// the numbers.
 class FeaturesImpl : public torch::nn::Module {
  public:
   FeaturesImpl(const RecommenderSize& size, Tables tables)
@@ -219,8 +220,8 @@ class Recommender final : public Model {
   Tables tables_;
 };
 
-// What would need the other ranks' tables or their gradients, or has each rank do another number of
-// steps.
+// Refuses options that need the other ranks' tables or their gradients, or that make the number of
+// steps differ between ranks.
 void check_divided(const Options& options) {
   const auto refuse = [](const char* what) {
     throw UsageError(std::string("--model recommender divides its tables over the ranks: ") + what +

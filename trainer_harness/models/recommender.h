@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A click predictor after DLRM: numbers go through a small net, categories through embedding
-// tables, all of it meets in products of pairs, and another net tells the chance of a click.
+// A click predictor after DLRM. Numbers go through a small net, categories through embedding
+// tables; the products of all pairs go through another net, which predicts the chance of a click.
 //
 // With data-parallel ranks, the tables are divided among them: table t is on rank t mod ranks. Each
 // rank asks all owners for the rows of its samples: three all-to-alls forward (how many samples,
@@ -25,7 +25,7 @@ struct RecommenderSize {
 inline constexpr RecommenderSize kRecommenderTiny{8, 6, 1000, 16, 64};
 inline constexpr RecommenderSize kRecommender{13, 26, 100'000, 64, 512};
 
-// Throws UsageError where the tables cannot be divided as the options want it.
+// Throws UsageError if the tables cannot be divided as the options require.
 [[nodiscard]] std::shared_ptr<Model> make_recommender(const RecommenderSize& size,
                                                       const ModelRequest& request);
 

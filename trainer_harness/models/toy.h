@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear(3, 1) as a binary classifier: 16 B of gradients, so that a step is all latency.
+// Linear(3, 1) as a binary classifier: with 16 B of gradients, a step is all latency.
 #pragma once
 
 #include <torch/nn/functional/loss.h>

@@ -11,13 +11,13 @@ namespace dprof::trainer_harness {
 namespace {
 
 constexpr double kInitialDeviation = 0.02;
-constexpr int64_t kTokenTypes = 2;  // BERT's first and second sentence; here all is the first
+constexpr int64_t kTokenTypes = 2;  // BERT's first and second sentence; here only the first
 
 torch::nn::LayerNorm layer_norm(int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
 }
 
-// As both papers do.
+// As in both papers.
 void set_initial_weights(torch::nn::Module& model) {
   const torch::NoGradGuard no_grad;
   for (const auto& item : model.named_parameters()) {
@@ -57,7 +57,7 @@ class EmbeddingsImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Embeddings);
 
-// All sequences of a batch are equally long, so that attention needs no mask but the causal one.
+// All sequences of a batch are equally long, so attention needs only the causal mask.
 class AttentionImpl : public torch::nn::Module {
  public:
   AttentionImpl(const TransformerSize& size, bool causal)
@@ -117,7 +117,7 @@ class LayerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Layer);
 
-// BERT's: one more layer, then the embedding's weights, then a bias.
+// BERT's head: one more layer, then the embedding's weights, then a bias.
 class MaskedHeadImpl : public torch::nn::Module {
  public:
   MaskedHeadImpl(const TransformerSize& size, torch::nn::Embedding words)
@@ -138,7 +138,7 @@ class MaskedHeadImpl : public torch::nn::Module {
 };
 TORCH_MODULE(MaskedHead);
 
-// GPT's: a normalisation, then the embedding's weights or its own.
+// GPT's head: a normalisation, then the embedding's weights or its own.
 class NextHeadImpl : public torch::nn::Module {
  public:
   NextHeadImpl(const TransformerSize& size, torch::nn::Embedding words)
@@ -162,7 +162,7 @@ TORCH_MODULE(NextHead);
 
 class LanguageModel : public Model {
  public:
-  // The mean over the words to be guessed, of which every sample of a batch has equally many.
+  // The mean over the words to predict. Every sample of a batch has the same number of them.
   [[nodiscard]] torch::Tensor loss(const torch::Tensor& output,
                                    const torch::Tensor& target) const override {
     return torch::nn::functional::cross_entropy(output.flatten(0, 1), target.flatten());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Language models: an encoder that guesses masked words (BERT) and a decoder that guesses each next
-// one (GPT-2).
+// Language models: an encoder that predicts masked words (BERT) and a decoder that predicts each
+// next word (GPT-2).
 #pragma once
 
 #include <memory>
@@ -23,11 +23,11 @@ inline constexpr TransformerSize kBertBase{12, 768, 12, 3072, 30'522, 512};
 inline constexpr TransformerSize kGptTiny{2, 128, 4, 512, 512, 512};
 inline constexpr TransformerSize kGpt2{12, 768, 12, 3072, 50'257, 1024};
 
-// Normalises after each part; the decoder's weights are the embedding's.
+// Normalises after each part. The output layer shares the embedding's weights.
 [[nodiscard]] std::shared_ptr<Model> make_bert(const TransformerSize& size);
 
-// Normalises before each part; a word sees those before it only. `tied`: the decoder's weights are
-// the embedding's; else it has its own, so that a pipeline can cut it.
+// Normalises before each part. A word sees only itself and earlier ones. If `tied`, the output
+// layer shares the embedding's weights; otherwise it has its own, so that a pipeline can be cut.
 [[nodiscard]] std::shared_ptr<Model> make_gpt(const TransformerSize& size, bool tied);
 
 }  // namespace dprof::trainer_harness

@@ -25,7 +25,7 @@ struct ConvSize {
   int64_t stride = 1;
 };
 
-// A convolution without bias, whose padding keeps the size at stride 1, and its normalisation.
+// A convolution without bias and its normalisation. At stride 1 the padding keeps the size.
 class ConvNormImpl : public torch::nn::Module {
  public:
   explicit ConvNormImpl(const ConvSize& size)
@@ -60,7 +60,7 @@ class StemImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Stem);
 
-// relu(convolutions(x) + x), where x goes through a 1x1 convolution if the shape changes.
+// relu(convolutions(x) + x); if the shape changes, the added x goes through a 1x1 convolution.
 class ResidualImpl : public torch::nn::Module {
  public:
   explicit ResidualImpl(const std::vector<ConvSize>& sizes) {
@@ -102,7 +102,7 @@ TORCH_MODULE(Head);
 
 class Resnet final : public Model {
  public:
-  // `depths`: residual blocks of each of the four layers.
+  // `depths`: the number of residual blocks in each of the four layers.
   Resnet(const std::array<int, 4>& depths, bool bottleneck) {
     add_block("stem", Stem());
     int64_t channels = kStemChannels;

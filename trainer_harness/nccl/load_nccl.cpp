@@ -10,7 +10,7 @@ namespace dprof::trainer_harness {
 namespace {
 
 const NcclModule* open_module() {
-  // Beside the program, as in a build folder: bin/dprof-trainer and lib/.
+  // The module is in lib/ beside bin/dprof-trainer, as in a build folder.
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
   const std::filesystem::path file = program.parent_path().parent_path() / "lib" / kNcclModuleFile;
   if (!std::filesystem::exists(file)) {

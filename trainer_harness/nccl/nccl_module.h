@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door to NCCL: a shared module of its own, opened for `--backend nccl` only, so that training
+// Access to NCCL through a separate shared module. It is loaded only when needed, so that training
 // on the CPU loads no CUDA library.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace dprof::trainer_harness {
 
-// What libdprof_trainer_nccl.so gives. The functions throw.
+// The interface of libdprof_trainer_nccl.so. The functions throw.
 struct NcclModule {
-  // Makes `local_rank` this process's device, and a process group on it.
+  // Selects `local_rank` as this process's device, and makes an NCCL backend on it.
   c10::intrusive_ptr<c10d::Backend> (*make_backend)(const c10::intrusive_ptr<c10d::Store>& store,
                                                     int rank, int world_size, int local_rank,
                                                     std::chrono::milliseconds timeout);
@@ -20,8 +20,8 @@ struct NcclModule {
 inline constexpr const char* kNcclModuleFile = "libdprof_trainer_nccl.so";
 inline constexpr const char* kNcclModuleSymbol = "dprof_trainer_nccl_module";
 
-// Opens the module on the first call. Throws where it was not built, or where its libraries or a
-// GPU are missing.
+// Loads the module on the first call. Throws if it was not built, or if it or its libraries cannot
+// be loaded.
 const NcclModule& load_nccl();
 
 }  // namespace dprof::trainer_harness

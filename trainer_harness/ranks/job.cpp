@@ -21,7 +21,7 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
                                             const Rendezvous& rendezvous,
                                             std::chrono::milliseconds timeout) {
   auto options = ProcessGroupGloo::Options::create(timeout);
-  // One host: the loopback interface, whatever the machine's name resolves to.
+  // On one host, use the loopback interface, whatever the host name resolves to.
   const bool local =
       rendezvous.master_address == "127.0.0.1" || rendezvous.master_address == "localhost";
   const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
@@ -32,7 +32,7 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
   } else {
     options->devices.push_back(ProcessGroupGloo::createDefaultDevice());
   }
-  // As Python's new_group() does: each group here has all ranks.
+  // Set as by Python's new_group(); each group here has all ranks.
   for (int rank = 0; rank < rendezvous.world_size; ++rank) {
     options->global_ranks_in_group.push_back(static_cast<uint64_t>(rank));
   }
@@ -40,7 +40,7 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
                                                options);
 }
 
-// A group without backends.
+// Makes a group without backends.
 c10::intrusive_ptr<ProcessGroup> make_group_of(const c10::intrusive_ptr<c10d::Store>& store,
                                                const Rendezvous& rendezvous, Backend backend) {
   auto group = c10::make_intrusive<ProcessGroup>(store, rendezvous.rank, rendezvous.world_size);
@@ -48,7 +48,7 @@ c10::intrusive_ptr<ProcessGroup> make_group_of(const c10::intrusive_ptr<c10d::St
   return group;
 }
 
-// The back ends keep the name: they must be there.
+// Precondition: the backends are set, since they store the name.
 void name_group(ProcessGroup& group, const std::string& name) {
   group.setGroupName(name);
   group.setGroupDesc(name);
@@ -65,7 +65,7 @@ Job Job::join(const Rendezvous& rendezvous, Backend backend, int64_t timeout_s) 
   options.numWorkers = static_cast<size_t>(rendezvous.world_size);
   options.isServer = rendezvous.rank == 0 && !rendezvous.agent_serves;
   options.timeout = timeout;
-  // torchrun's agent is a worker of its store as well: only the ranks' own barrier counts.
+  // torchrun's agent is a worker of its store too, so only the ranks' own barrier is reliable.
   options.waitWorkers = !rendezvous.agent_serves;
   try {
     job.store_ = c10::make_intrusive<TCPStore>(rendezvous.master_address, options);

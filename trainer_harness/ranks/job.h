@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks that train together: how they meet and part.
+// The ranks of a job: how they join and leave.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace dprof::trainer_harness {
 
-// The process group and its store. Every rank makes one, and ends it by leave().
+// The process group and its store. Every rank makes one, and ends it with leave().
 class Job {
  public:
   // Waits for all ranks, at most `timeout_s`. Throws.
@@ -22,16 +22,15 @@ class Job {
   [[nodiscard]] int rank() const { return rendezvous_.rank; }
   [[nodiscard]] int world_size() const { return rendezvous_.world_size; }
 
-  // A further group of all ranks over Gloo, for tensors in host memory; the same one for the same
-  // name. The first call for a name meets the other ranks, which must make it too.
+  // A further Gloo group of all ranks, for tensors in host memory. The same name gives the same
+  // group. The first call for a name waits for the other ranks, which must make the call too.
   const c10::intrusive_ptr<c10d::ProcessGroup>& make_group(const std::string& name);
 
-  // Texts from rank to rank through the store, without a collective.
+  // Exchange texts between ranks through the store, without a collective.
   void publish(const std::string& key, const std::string& text);
   [[nodiscard]] std::string read(const std::string& key, int rank);
 
-  // Ends the process group. The store's server is in rank 0, which waits until the others need it
-  // no more.
+  // Ends the process group. Rank 0 hosts the store's server, and waits until all ranks have left.
   void leave();
 
  private:

@@ -61,7 +61,7 @@ std::string first_host(const std::string& list) {
   return list.substr(0, bracket) + list.substr(bracket + 1, number_end - bracket - 1);
 }
 
-// Where rank 0 is, by what Open MPI and Slurm say of themselves; empty where they do not.
+// Rank 0's address from the variables of Open MPI or Slurm; empty if they do not show it.
 std::string derived_address(const Environment& environment, const Launcher& launcher) {
   const std::string_view rank = launcher.rank;
   if (rank == "OMPI_COMM_WORLD_RANK") {
@@ -79,7 +79,7 @@ std::string derived_address(const Environment& environment, const Launcher& laun
   return text_of(environment, "SLURM_LAUNCH_NODE_IPADDR");
 }
 
-// The same on all ranks of a job, another for the next job; below the ports that systems give out.
+// The same port on all ranks of a job, another for the next job; below the ephemeral ports.
 std::string derived_port(const Environment& environment, const Launcher& launcher) {
   constexpr uint32_t kFirst = 15'000;
   constexpr uint32_t kCount = 10'000;
@@ -104,10 +104,10 @@ std::string given_or(const Environment& environment, const char* name, const std
   return needed(environment, name, because);
 }
 
-// The environment's word, then the command line's, then what holds on a single host.
+// From the environment, else from the command line, else the rank, as on a single host.
 int find_local_rank(const Environment& environment, const Launcher& launcher,
                     std::optional<int> given, const Rendezvous& found) {
-  if (given && *given < 0) given.reset();  // -1: scripts' usual default
+  if (given && *given < 0) given.reset();  // -1 is the usual default in scripts
   if (given && *given >= found.world_size) {
     throw UsageError(fmt::format(
         "--local_rank {}: the job has {} ranks\nhint: local ranks count from 0 on each host",

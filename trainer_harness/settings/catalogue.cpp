@@ -114,7 +114,7 @@ constexpr MistakeRow kMistakes[] = {
 
 constexpr size_t kColumns = 100;
 
-// Columns as wide as their longest entries; too long a line goes on below.
+// Columns are as wide as their longest entries; lines that are too long wrap.
 class Section {
  public:
   explicit Section(std::string title) : title_(std::move(title)) {}

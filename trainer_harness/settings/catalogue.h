@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is to train with: strategies, techniques and mistakes by name. `--list` prints it.
+// The catalogue of strategies, techniques and mistakes by name. `--list` prints it.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,20 @@ struct StrategyRow {
   std::string_view about;
 };
 
-// A way of distributed training, and the option that shows it.
+// A technique of distributed training, and the options that select it.
 struct TechniqueRow {
   std::string_view name;
   std::string_view option;
-  std::string_view runs_on;  // "C" on the CPU with Gloo; "gpu" needs one
+  std::string_view runs_on;  // "C": the CPU with Gloo; "gpu": needs a GPU
 };
 
-// An error that people make.
+// A common user error.
 struct MistakeRow {
   std::string_view id;         // M1 to M24
-  std::string_view option;     // what makes it
+  std::string_view option;     // makes the mistake
   std::string_view about;      // what is wrong
-  std::string_view rule;       // what of dprof should find it
-  std::string_view word = {};  // as --mistake takes it, if it does
+  std::string_view rule;       // dprof's rule or analysis that should find it
+  std::string_view word = {};  // as --mistake takes it; empty if it does not
   Mistake mistake = Mistake::kNone;
 };
 
@@ -46,7 +46,7 @@ struct ModelLine {
 
 [[nodiscard]] std::string_view strategy_word(StrategyKind kind);
 
-// All of it as text, in lines of at most 100 columns. `slow_link` says how links are slowed here.
+// The catalogue as text, in lines of at most 100 columns. `slow_link` is how this host slows links.
 [[nodiscard]] std::string list_text(const std::vector<ModelLine>& models,
                                     const std::string& slow_link);
 

@@ -28,7 +28,7 @@ bool is_one_of(StrategyKind kind, std::initializer_list<StrategyKind> kinds) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-// The strategy and the number of ranks.
+// Checks the strategy against the number of ranks.
 void check_world(const Options& options, const JobShape& job) {
   const StrategyKind kind = chosen_strategy(options, job.has_ranks);
   const std::string strategy = fmt::format("--strategy {}", strategy_word(kind));
@@ -47,7 +47,7 @@ void check_world(const Options& options, const JobShape& job) {
                                      : "each rank has a part of the model");
 }
 
-// What belongs to some strategies only: without effect in the others, and so refused.
+// Refuses options that would have no effect with the chosen strategy.
 void check_strategy_options(const Options& options, const JobShape& job) {
   const DistributionOptions& given = options.distribution;
   const DistributionOptions standard;
@@ -90,7 +90,7 @@ void check_strategy_options(const Options& options, const JobShape& job) {
             "start it with --spawn N, dprof record -n N or torchrun --no-python");
 }
 
-// How DDP averages gradients.
+// Checks the options for DDP's gradient averaging.
 void check_averaging(const Options& options) {
   const DistributionOptions& given = options.distribution;
   refuse_if(given.first_bucket_mb.value_or(0) > given.bucket_mb,
@@ -123,7 +123,7 @@ void check_averaging(const Options& options) {
             "take one of them");
 }
 
-// Lists with an entry for each rank.
+// Checks lists with one entry per rank.
 void check_lists(const DistributionOptions& given, const JobShape& job) {
   const auto check_length = [&](std::string_view option, size_t length) {
     refuse_if(
@@ -174,7 +174,7 @@ void check_output(const Options& options) {
             "make it first");
 }
 
-// A mistake needs the place where people make it.
+// Refuses a mistake whose place does not exist in this job.
 void check_mistake(const Options& options, const JobShape& job) {
   const StrategyKind kind = chosen_strategy(options, job.has_ranks);
   const bool on_gpu = options.distribution.backend == Backend::kNccl;

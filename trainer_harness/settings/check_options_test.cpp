@@ -23,7 +23,7 @@ struct Case {
   const char* name;
   std::vector<std::string> arguments;
   JobShape job;
-  const char* want = "";  // empty: it is all right
+  const char* want = "";  // empty: no complaint
 };
 
 std::string complaint(const Case& test) {

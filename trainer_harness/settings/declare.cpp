@@ -9,7 +9,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// Not a number where the text is none.
+// NaN if the text is not a finite number.
 double number_in(const std::string& text) {
   size_t used = 0;
   try {
@@ -64,7 +64,7 @@ std::vector<std::string> pieces_of(const std::string& option, const std::string&
 }
 
 bool is_on(const std::string& option, const std::string& word) {
-  if (word == "on" || word == "true" || word.empty()) return true;  // "true": CLI11's, for no word
+  if (word == "on" || word == "true" || word.empty()) return true;  // CLI11's "true": no word
   if (word == "off") return false;
   throw UsageError(option + " " + word + " is not known\nhint: it takes on or off");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How options are declared: the words, lists and numbers that they take, and the parts of the
-// command line, each in a file of its own. Internal to settings/.
+// Helpers that declare options: words, lists and numbers. Then the parts of the command line, which
+// are in several files. Internal to settings/.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,19 +12,19 @@
 
 namespace dprof::trainer_harness {
 
-// CLI11's own say "not in range 0 to 1.8e308" in 300 digits.
+// In place of CLI11's own, whose message prints the range up to 1.8e308 with 300 digits.
 [[nodiscard]] CLI::Validator above_zero();
 [[nodiscard]] CLI::Validator not_negative();
 [[nodiscard]] CLI::Validator share_of_one();  // above 0, at most 1
 
-// "3,1" in pieces. Throws UsageError for an empty piece.
+// Splits "3,1" at the commas. Throws UsageError for an empty piece.
 [[nodiscard]] std::vector<std::string> pieces_of(const std::string& option,
                                                  const std::string& text);
 
-// "off" or "on"; the option without a word means on.
+// Reads "off" or "on". The option without a word means on.
 [[nodiscard]] bool is_on(const std::string& option, const std::string& word);
 
-// A finite number, or UsageError.
+// Reads a finite number. Throws UsageError.
 [[nodiscard]] double real_number(const std::string& option, const std::string& text);
 [[nodiscard]] int64_t whole_number(const std::string& option, const std::string& text,
                                    int64_t lowest);
@@ -34,7 +34,7 @@ class Group {
  public:
   Group(CLI::App& app, std::string name) : app_(app), name_(std::move(name)) {}
 
-  // One of a few words. CLI11's own transformer shows the enumerators' numbers in the help.
+  // One of a few words. CLI11's own transformer would show the enumerators' numbers in the help.
   template <typename Value, typename Target>
   CLI::Option* choice(const std::string& name, Target& value,
                       const std::vector<std::pair<std::string, Value>>& words,
@@ -75,7 +75,7 @@ class Group {
     return app_.add_option(name, value, help)->type_name(type)->group(name_);
   }
 
-  // A text with a form of its own, which `read` takes apart; may throw UsageError.
+  // A text with its own syntax, which `read` parses. `read` can throw UsageError.
   CLI::Option* text(const std::string& name, const std::string& type, const std::string& help,
                     std::function<void(const std::string&)> read) {
     return app_.add_option_function<std::string>(name, std::move(read), help)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks share the work, and what they say to each other.
+// Options for how the ranks share the work and communicate.
 #include <limits>
 
 #include "trainer_harness/common/usage_error.h"

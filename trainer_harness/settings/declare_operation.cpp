@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How ranks are started, what they write, and what goes wrong on purpose.
+// Options for starting ranks, for their output, and for injected faults.
 #include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/catalogue.h"
 #include "trainer_harness/settings/declare.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is trained, by which arithmetic, and from which data.
+// Options for the model, its arithmetic, and the data.
 #include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/settings/declare.h"
 

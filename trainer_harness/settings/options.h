@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line of dprof-trainer asks for. An empty optional is the model's or the
-// strategy's own default.
+// The command line of dprof-trainer. An empty optional means the model's or the strategy's default.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ enum class Uneven : uint8_t { kPad, kDrop, kJoin, kSkew };
 enum class Metrics : uint8_t { kNone, kAllGather, kReduce };
 enum class BarrierKind : uint8_t { kNone, kEpoch, kStep };
 enum class SaveBy : uint8_t { kRank0, kLocal0, kAll };
-// Errors that people make (M1 to M24 of the guides, as far as no option makes them).
+// Common user errors: those of the guides' M1 to M24 that no other option makes.
 enum class Mistake : uint8_t {
   kNone,
   kNoDdp,
@@ -58,7 +57,7 @@ enum class Mistake : uint8_t {
 struct TrainingOptions {
   std::string model = "convnet";
   std::optional<int64_t>
-      steps;  // optimizer updates, wherever in an epoch; else `epochs` whole ones
+      steps;  // optimizer updates, even within an epoch; else `epochs` whole epochs
   std::optional<int64_t> epochs;
   std::optional<int64_t> batch;         // samples per rank and micro-step
   std::optional<int64_t> global_batch;  // samples of all ranks together per micro-step
@@ -88,8 +87,8 @@ struct DistributionOptions {
   bool static_graph = false;
   bool bucket_view = false;
   Compression compression = Compression::kNone;
-  double top_k = 0.01;        // share of the gradients that is sent
-  int dp_replicas = 2;        // DataParallel on the CPU; on GPUs: all that are visible
+  double top_k = 0.01;        // share of the gradients that a rank sends
+  int dp_replicas = 2;        // DataParallel on the CPU; on GPUs: all visible ones
   int64_t micro_batches = 4;  // of a pipeline
   Schedule schedule = Schedule::kGpipe;
   ServerMode server_mode = ServerMode::kSync;
@@ -129,7 +128,7 @@ struct OutputOptions {
 };
 
 struct LaunchOptions {
-  std::optional<int> spawn;  // start so many ranks as children
+  std::optional<int> spawn;  // number of ranks to start as children
   std::optional<int> local_rank;
   std::optional<int> nodes;
   std::optional<int> node_rank;
@@ -137,7 +136,7 @@ struct LaunchOptions {
   std::optional<int> nice;
   std::string affinity;  // cores of each rank: "0;1", "0-1"
   std::filesystem::path matrix;
-  std::string matrix_command;  // what starts each run of the matrix; empty: --spawn
+  std::string matrix_command;  // starts each run of the matrix; empty: --spawn
   bool list = false;
   bool check_env = false;
 };
@@ -152,11 +151,11 @@ struct Options {
   Mistake mistake = Mistake::kNone;
 };
 
-// Given or standing to reason: data parallel with ranks, single without.
+// The given strategy; by default ddp with ranks, single without.
 [[nodiscard]] StrategyKind chosen_strategy(const Options& options, bool has_ranks);
 
-// Adds the options to `app`, which fills `options` when it parses. What a single option cannot know
-// is checked in check_options.h.
+// Adds the options to `app`, which fills `options` when it parses. check_options.h has the checks
+// that involve several options.
 void declare_options(CLI::App& app, Options& options);
 
 }  // namespace dprof::trainer_harness

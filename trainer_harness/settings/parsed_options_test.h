@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: options as the command line gives them.
+// For tests: parses options as from the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,12 +11,12 @@
 
 namespace dprof::trainer_harness {
 
-// Throws what parsing throws.
+// Throws CLI11's exceptions and UsageError.
 inline Options parsed(std::vector<std::string> arguments) {
   CLI::App app("", "dprof-trainer");
   Options options;
   declare_options(app, options);
-  std::ranges::reverse(arguments);  // as CLI11 wants them
+  std::ranges::reverse(arguments);  // CLI11 takes them in reverse
   app.parse(std::move(arguments));
   return options;
 }

@@ -51,11 +51,11 @@ void DataParallel::replicate() {
 
 torch::Tensor DataParallel::run_model(const torch::Tensor& input) {
   replicate();
-  const std::vector<torch::Tensor> parts =  // fewer than devices for a small batch
+  const std::vector<torch::Tensor> parts =  // a small batch gives fewer parts than devices
       input.chunk(static_cast<int64_t>(devices_.size()));
   std::vector<torch::Tensor> outputs(parts.size());
   std::vector<std::exception_ptr> errors(parts.size());
-  const at::ThreadLocalState state;  // of gradients and autocast, which are the thread's own
+  const at::ThreadLocalState state;  // grad mode and autocast, which are thread-local
   for (size_t i = 0; i < parts.size(); ++i) {
     threads_->run([&, i] {
       try {

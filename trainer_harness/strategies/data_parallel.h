@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DataParallel: one process with a thread per device (mistake M5, where DDP fits).
+// DataParallel: one process with a thread per device (mistake M5 if DDP fits).
 #pragma once
 
 #include <c10/core/thread_pool.h>
@@ -15,9 +15,9 @@ namespace dprof::trainer_harness {
 // gathers the outputs on the first device, where the loss is computed; after backward the replicas'
 // gradients are added up there. The optimizer steps that one model.
 //
-// On GPUs the devices are all that are visible; on the CPU they are --dp-replicas replicas in one
-// process. torch::nn::parallel::parallel_apply runs replicas in turn in a program without OpenMP:
-// here they have threads of their own.
+// On GPUs it uses all visible devices; on the CPU it uses --dp-replicas replicas in one process.
+// Without OpenMP torch::nn::parallel::parallel_apply runs replicas one after the other: here each
+// has its own thread.
 class DataParallel final : public Replica {
  public:
   explicit DataParallel(Context& context);
@@ -31,7 +31,7 @@ class DataParallel final : public Replica {
   [[nodiscard]] Model& replica(size_t index);
 
   std::vector<torch::Device> devices_;
-  std::vector<std::shared_ptr<Model>> copies_;  // on all devices but the first
+  std::vector<std::shared_ptr<Model>> copies_;  // on all devices except the first
   std::unique_ptr<c10::ThreadPool> threads_;
 };
 

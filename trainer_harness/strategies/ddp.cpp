@@ -14,7 +14,7 @@ namespace {
 constexpr double kBytesPerMiB = 1 << 20;
 constexpr double kFirstBucketMiB = 1;  // small, so that communication starts early
 
-// Bytes of the first bucket and of the others.
+// Bytes of the first bucket, and of each other one.
 std::vector<size_t> bucket_limits(const DistributionOptions& options) {
   const double first =
       std::min(options.first_bucket_mb.value_or(kFirstBucketMiB), options.bucket_mb);
@@ -47,7 +47,7 @@ void Ddp::make_reducer() {
   const std::vector<bool> sparse(parameters_.size(), false);
   auto [buckets, limit_of_each] =
       c10d::compute_bucket_assignment_by_size(parameters_, limits, sparse);
-  std::ranges::reverse(buckets);  // gradients come in the reverse order of the parameters
+  std::ranges::reverse(buckets);  // gradients arrive in reverse parameter order
   reducer_.emplace(parameters_, std::move(buckets), job_.group(), sparse,
                    static_cast<int64_t>(limits[1]), options.find_unused, options.bucket_view,
                    std::move(names), static_cast<int64_t>(limits[0]),
@@ -65,7 +65,7 @@ void Ddp::make_reducer() {
   }
 }
 
-// The buckets that the Reducer comes to after its first iteration: in the order of the gradients.
+// The buckets that the Reducer uses after its first iteration: in the order of the gradients.
 void Ddp::make_late_buckets() {
   const std::vector<torch::Tensor> late(parameters_.rbegin(), parameters_.rend());
   const std::vector<bool> sparse(late.size(), false);
@@ -95,8 +95,8 @@ bool Ddp::goes_on(bool has_data) {
   return ranks_with_data_ > 0;
 }
 
-// The Reducer sees a backward pass like any other: every parameter has its part in the loss, of no
-// elements.
+// To the Reducer this backward pass looks normal: every parameter contributes to the loss, with
+// zero elements.
 void Ddp::join_update() {
   const MarkKind marks = options_.output.marks;
   torch::Tensor nothing = torch::zeros({}, parameters_.front().device());
@@ -118,7 +118,7 @@ void Ddp::join_update() {
 void Ddp::before_forward(const MicroStep& which) {
   if (reducer_) {
     try {
-      // In every iteration: only this call notices a gradient that never came in the one before.
+      // In every iteration: only this call detects a gradient missing in the previous one.
       reducer_->rebuild_buckets();
     } catch (const c10::Error& error) {
       refuse_unused(error.what_without_backtrace());
@@ -181,7 +181,7 @@ void Ddp::finish_gradients() {
   }
 }
 
-// The Reducer's own words are a page about Python's DistributedDataParallel.
+// Replaces the Reducer's own long message about Python's DistributedDataParallel.
 void Ddp::refuse_unused(const std::string& why) const {
   if (unused_.empty() || why.find("finished reduction") == std::string::npos) return;
   throw std::runtime_error(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed data parallelism on c10d's own Reducer: what
-// torch.nn.parallel.DistributedDataParallel is in Python.
+// Distributed data parallelism on c10d's own Reducer: the counterpart of Python's
+// torch.nn.parallel.DistributedDataParallel.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace dprof::trainer_harness {
 // gradients is averaged as soon as it is complete. A micro-step without the Reducer's two
 // `prepare_` calls only accumulates: that is no_sync.
 //
-// Two ways besides: with --overlap off there is no Reducer, and the same buckets are averaged after
-// backward. With --uneven join a rank whose data has ended gives gradients of zero until all have
-// ended, and means are over the ranks that still have data.
+// Two variants: with --overlap off there is no Reducer, and the same buckets are averaged after
+// backward. With --uneven join a rank whose data has ended contributes zero gradients until all
+// have ended, and means are over the ranks that still have data.
 class Ddp : public Replica {
  public:
   explicit Ddp(Context& context);
@@ -47,7 +47,7 @@ class Ddp : public Replica {
 
   Job& job_;
   const Options& options_;
-  std::vector<torch::Tensor> parameters_;  // without those of one rank alone
+  std::vector<torch::Tensor> parameters_;  // without those local to one rank
   std::vector<torch::Tensor> buffers_;
   std::optional<c10d::Reducer> reducer_;
   bool delays_reduction_ = false;  // static graph: the first backward only learns the graph
@@ -57,8 +57,8 @@ class Ddp : public Replica {
   int64_t ranks_with_data_;
 };
 
-// Mistake M6: ranks that share the data and never average a gradient, so that each trains a model
-// of its own.
+// Mistake M6: ranks that share the data but never average gradients, so that each trains its own
+// model.
 class UnsyncedReplica final : public Replica {
  public:
   explicit UnsyncedReplica(Context& context) : Replica(context), log_(context.log) {}

@@ -54,7 +54,7 @@ LoadBalancedDdp::LoadBalancedDdp(Context& context)
   check_usable(context.options);
   if (shares_.empty()) shares_.assign(static_cast<size_t>(context.world_size()), 1);
   if (rebalance_every_ == 0) return;
-  // After the hook of a fault that delays this gradient, which is the rank's own time.
+  // Registered after the hook of a fault that delays this gradient: the delay is own time.
   model().parameters().front().register_hook([this](const torch::Tensor& gradient) {
     if (!gradient.is_cpu()) {
       at::accelerator::getCurrentStream(gradient.device().index()).synchronize();
@@ -79,7 +79,7 @@ void LoadBalancedDdp::begin_update() {
   own_waited_ns_ = 0;
 }
 
-// Buffers are broadcast there: who is early waits.
+// Ddp::before_forward() broadcasts buffers, and an early rank waits there.
 void LoadBalancedDdp::before_forward(const MicroStep& which) {
   const int64_t begin_ns = now().monotonic_raw_ns;
   Ddp::before_forward(which);

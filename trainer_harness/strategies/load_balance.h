@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load balancing: ranks of unequal speed take unequal parts of each global batch, as --shares says,
-// and as measured throughput says with --rebalance.
+// Load balancing: ranks of unequal speed take unequal parts of each global batch, given by --shares
+// and, with --rebalance, adjusted to the measured throughput.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace dprof::trainer_harness {
 
-// All ranks draw the same global batches and each makes its slice of them, so that the samples of
-// an update do not depend on the shares; a rank's loss counts by its samples.
+// All ranks draw the same global batches and each makes its own slice, so that the samples of an
+// update do not depend on the shares; a rank's loss is weighted by its number of samples.
 //
-// A rank's own time, by which it is rebalanced, is from the beginning of an update until the
-// gradient of its first parameter, the last one, is ready: the wait for other ranks comes after it.
+// Rebalancing uses a rank's own time: from the start of the update, or the end of the previous
+// micro-step, until the gradient of its first parameter, the last one to arrive, is ready, without
+// the broadcast of buffers. The wait for other ranks comes after that.
 class LoadBalancedDdp final : public Ddp {
  public:
   explicit LoadBalancedDdp(Context& context);
@@ -34,17 +35,17 @@ class LoadBalancedDdp final : public Ddp {
   void rebalance();
 
   int rank_;
-  std::vector<double> shares_;  // as they were asked for, of all ranks
+  std::vector<double> shares_;  // of all ranks, as requested
   int64_t rebalance_every_;
-  // The division, known from the first question for a slice on.
+  // The current division; set by the first call of batch_slice().
   mutable std::vector<int64_t> parts_;
   RankSpeed measured_;  // since the last division
   int64_t own_begin_ns_ = 0;
-  int64_t own_end_ns_ = 0;  // 0: the first parameter's gradient is still to come
+  int64_t own_end_ns_ = 0;  // when the first parameter's gradient was last ready; 0: never
   int64_t own_waited_ns_ = 0;
 };
 
-// Whether the options ask for it.
+// Whether the options request load balancing.
 [[nodiscard]] bool balances_load(const Options& options);
 
 }  // namespace dprof::trainer_harness

@@ -26,13 +26,13 @@ std::vector<int64_t> divide_samples(int64_t total, const std::vector<double>& we
   }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<int64_t> parts;
-  std::vector<double> left_over;  // what rounding down took
+  std::vector<double> left_over;  // lost by rounding down
   for (const double weight : weights) {
     const double exact = static_cast<double>(total) * weight / sum;
     parts.push_back(std::max<int64_t>(1, static_cast<int64_t>(exact)));
     left_over.push_back(exact - static_cast<double>(parts.back()));
   }
-  // One sample at a time, to the rank that lacks most or from the one that has most too many.
+  // One sample at a time, to the rank with the largest deficit or from that with most excess.
   for (int64_t missing = total - std::accumulate(parts.begin(), parts.end(), int64_t{0});
        missing != 0; missing += missing > 0 ? -1 : 1) {
     const int64_t change = missing > 0 ? 1 : -1;
@@ -56,11 +56,11 @@ std::vector<int64_t> rebalanced(const std::vector<int64_t>& present,
       static_cast<double>(std::accumulate(present.begin(), present.end(), int64_t{0}));
   double all_speeds = 0;
   for (const RankSpeed& speed : measured) {
-    if (speed.samples <= 0 || speed.seconds <= 0) return present;  // nothing was measured
+    if (speed.samples <= 0 || speed.seconds <= 0) return present;  // no measurement
     all_speeds += speed.samples / speed.seconds;
   }
   std::vector<double> moves;
-  double part = kTowardsMeasured;  // of the way: the same for all, so that the sum stays
+  double part = kTowardsMeasured;  // of the way; the same for all ranks, which keeps the sum
   for (size_t i = 0; i < present.size(); ++i) {
     const auto now = static_cast<double>(present[i]);
     moves.push_back(total * (measured[i].samples / measured[i].seconds) / all_speeds - now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a global batch is divided among ranks of unequal speed. Plain arithmetic, without torch: all
-// ranks come to the same answer from the same figures.
+// ranks compute the same result from the same figures.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace dprof::trainer_harness {
 
-// Divides `total` samples in proportion to `weights` (above 0): each rank gets one at least, and
-// the sum is exactly `total`. Throws UsageError where there are fewer samples than ranks.
+// Divides `total` samples in proportion to `weights` (above 0): each rank gets at least one, and
+// the sum is exactly `total`. Throws UsageError if there are fewer samples than ranks.
 [[nodiscard]] std::vector<int64_t> divide_samples(int64_t total,
                                                   const std::vector<double>& weights);
 
-// What a rank did since the last division.
+// A rank's work since the last division.
 struct RankSpeed {
   double samples = 0;
   double seconds = 0;  // of its own work, without waiting for others
 };
 
-// The division after `present`, by what was measured: half way to where all ranks would need
-// equally long, and for no rank less than half or more than twice of what it has, so that one
-// disturbed measurement does no harm.
+// The division after `present`, from the measurements: half way to equal times on all ranks. No
+// rank's part drops below half or grows beyond twice its present size, so that one disturbed
+// measurement does no harm.
 [[nodiscard]] std::vector<int64_t> rebalanced(const std::vector<int64_t>& present,
                                               const std::vector<RankSpeed>& measured);
 

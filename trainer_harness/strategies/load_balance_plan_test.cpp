@@ -29,7 +29,7 @@ TEST(LoadBalancePlan, EquallyFastRanksKeepTheirShares) {
 }
 
 TEST(LoadBalancePlan, TheSlowRankGetsLess) {
-  // Rank 1 needs three times as long: 96 and 32 would be balanced, half the way there is 80 and 48.
+  // Rank 1 needs three times as long: 96 and 32 would be balanced; half way there is 80 and 48.
   EXPECT_EQ(rebalanced({64, 64}, {{640, 1}, {640, 3}}), (Parts{80, 48}));
 }
 
@@ -41,7 +41,7 @@ TEST(LoadBalancePlan, WithoutAMeasurementNothingMoves) {
   EXPECT_EQ(rebalanced({96, 32}, {{0, 0}, {32, 1}}), (Parts{96, 32}));
 }
 
-// A rank's time is a per sample and a fixed delay: the division settles where all need as long.
+// A rank's time has a per-sample and a fixed part: the division settles at equal times.
 TEST(LoadBalancePlan, SettlesWhereAllRanksNeedEquallyLong) {
   Parts parts = {64, 64};
   const auto seconds = [](size_t rank, int64_t samples) {

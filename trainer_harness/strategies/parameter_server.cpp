@@ -105,13 +105,13 @@ void ParameterServer::finish() {
   message_[-1] = 1;
   std::vector<torch::Tensor> message = {message_};
   group_->send(message, server_, kGradientTag)->wait();
-  pull();  // what all workers end with
+  pull();  // the final parameters, the same on all workers
   if (context().rank() == 0) context().log.info(context().job->read(kServedKey, server_));
 }
 
 // The server
 
-// What `exchange` with a worker gives; a lost one is said to be that, wherever it is noticed.
+// Returns the result of `exchange` with a worker; any failure is reported as a lost worker.
 template <typename Exchange>
 auto with_worker(Exchange exchange) {
   const auto lost = [](const std::string& why) {
@@ -123,19 +123,19 @@ auto with_worker(Exchange exchange) {
     return exchange();
   } catch (const c10::Error& error) {
     throw lost(error.what_without_backtrace());
-  } catch (const std::exception& error) {  // Gloo's own
+  } catch (const std::exception& error) {  // Gloo's own errors
     throw lost(error.what());
   }
 }
 
-// Who is still there, and what they pushed.
+// The active workers and their pushes.
 class ParameterServer::Round {
  public:
   explicit Round(int workers) : pulled_(static_cast<size_t>(workers), 0), active_(workers) {}
 
   [[nodiscard]] bool ended() const { return active_ == 0; }
   [[nodiscard]] int64_t updates() const { return updates_; }
-  // Sync: a push of each active worker is there.
+  // Sync: every active worker has pushed.
   [[nodiscard]] bool complete() const { return !pushed_.empty() && ssize(pushed_) == active_; }
 
   void leave() { --active_; }
@@ -146,7 +146,7 @@ class ParameterServer::Round {
     staleness_max_ = std::max(staleness_max_, staleness);
     ++pushes_;
   }
-  // After the update: whom to answer.
+  // After the update: returns the workers to answer.
   [[nodiscard]] std::vector<int> update() {
     ++updates_;
     for (const int worker : pushed_) pulled_[static_cast<size_t>(worker)] = updates_;
@@ -246,7 +246,7 @@ void ParameterServer::serve(torch::optim::Optimizer& optimizer) {
   for (int worker = 0; worker < server_; ++worker) answer(worker, flat);
   for (auto& [work, sent] : answers_) with_worker([&last = work] { last->wait(); });
   context().job->publish(kServedKey, round.text());
-  // A checkpoint is of the workers' steps, of which a server has several in async mode.
+  // A checkpoint counts the workers' steps; in async mode the server does several updates for each.
   context().progress.step = std::stoll(context().job->read(kWorkerStepsKey, 0));
 }
 

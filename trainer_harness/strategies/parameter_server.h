@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parameter server: the last rank holds the parameters, the others pull them, compute, and push
-// gradients. Each rank's messages go to one place, whose link carries them all.
+// gradients. The server's link carries the messages of all ranks.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ namespace dprof::trainer_harness {
 // The server sends its parameters to every worker at the start and after each update; a push and
 // the pull after it are one flat tensor each.
 //
-// Sync: an update of the mean of all workers' gradients, after which all go on. Async: an update
-// for each push, so that a gradient may belong to parameters that are older than the present ones:
-// its staleness is the number of updates between its worker's pull and its push.
+// Sync: one update with the mean of all workers' gradients, after which all continue. Async: one
+// update per push, so that a gradient may have been computed with older parameters; its staleness
+// is the number of updates between its worker's pull and its push.
 class ParameterServer final : public Replica {
  public:
   explicit ParameterServer(Context& context);
@@ -29,18 +29,18 @@ class ParameterServer final : public Replica {
   void finish() override;
   [[nodiscard]] bool serves() const override { return is_server_; }
   void serve(torch::optim::Optimizer& optimizer) override;
-  // Buffers are no parameters: each worker has its own.
+  // Buffers are not sent: each worker has its own.
   [[nodiscard]] bool keeps_replicas_equal() const override { return !has_buffers_; }
 
  private:
   class Round;
 
   void pull();
-  // Gives the worker whose message has come.
+  // Receives a message and returns its worker.
   [[nodiscard]] int receive();
   void update(torch::optim::Optimizer& optimizer, const torch::Tensor& gradient);
   [[nodiscard]] torch::Tensor flattened() const;
-  // Does not wait until the worker pulls.
+  // Does not wait for the worker's pull.
   void answer(int worker, const torch::Tensor& flat);
 
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
@@ -48,8 +48,8 @@ class ParameterServer final : public Replica {
   bool is_server_;
   std::vector<torch::Tensor> parameters_;
   bool has_buffers_ = false;
-  torch::Tensor flat_;     // all parameters, one after the other
-  torch::Tensor message_;  // all gradients, and whether the worker is done
+  torch::Tensor flat_;     // all parameters, concatenated
+  torch::Tensor message_;  // all gradients, and whether the worker has finished
   // The server's latest answer to each worker, kept until it is sent.
   std::vector<std::pair<c10::intrusive_ptr<c10d::Work>, torch::Tensor>> answers_;
 };

@@ -13,7 +13,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// Messages of one link are told apart by tags.
+// Tags distinguish the messages of one link.
 constexpr int kShapesTag = 0;
 constexpr int kLossTag = 1;
 constexpr int kFirstActivationTag = 2;  // even: activations; odd: gradients
@@ -23,13 +23,13 @@ int activation_tag(int64_t micro_batch) {
 }
 int gradient_tag(int64_t micro_batch) { return activation_tag(micro_batch) + 1; }
 
-// The message about shapes: samples of the whole batch, type of the activations, their dimensions
-// and sizes.
+// The message with shapes: samples of the whole batch, then type, dimensions and sizes of the
+// activations.
 constexpr size_t kMostDimensions = 6;
 constexpr size_t kShapesLength = 3 + kMostDimensions;
 
-// What a block costs: its parameters, and one for the others of its kind, so that a cut does not
-// heap up blocks without any.
+// A block costs its number of parameters plus 1, so that blocks without parameters do not pile up
+// in one stage.
 std::vector<double> block_costs(const Model& model) {
   std::vector<double> costs;
   for (const Block& block : model.blocks()) {
@@ -71,13 +71,13 @@ void check_stages(const Context& context) {
 
 }  // namespace
 
-// The micro-batches of one micro-step that are under way.
+// The micro-batches of one micro-step.
 struct Pipeline::Flow {
   const Batch& batch;
   double loss_scale;  // of the whole batch
   std::vector<int64_t> sizes = {};
   std::vector<int64_t> begins = {};
-  std::vector<int64_t> shape = {};  // of what comes in, without the samples
+  std::vector<int64_t> shape = {};  // of the incoming activations, without the samples
   torch::ScalarType type = torch::kFloat;
   std::vector<torch::Tensor> inputs = {};
   std::vector<torch::Tensor> outputs = {};  // on the last stage: losses
@@ -171,7 +171,7 @@ std::vector<torch::Tensor> Pipeline::updated_parameters() {
 std::pair<int, int> Pipeline::data_share() const { return {1, is_first() || is_last() ? 0 : -1}; }
 
 torch::Tensor Pipeline::share_loss(torch::Tensor loss) {
-  // Along the chain, so that no other two ranks need a connection.
+  // Along the chain, so that only neighbouring ranks need a connection.
   torch::Tensor known = is_last() ? loss.to(torch::kFloat).reshape({1})
                                   : torch::zeros({1}, torch::device(context_.device));
   if (!is_last()) receive(known, rank_ + 1, kLossTag);
@@ -192,7 +192,7 @@ torch::Tensor Pipeline::over_all_parameters(torch::Tensor value, bool largest) {
 
 void Pipeline::send(Flow& flow, torch::Tensor tensor, int to, int tag) {
   std::vector<torch::Tensor> message = {tensor.contiguous()};
-  // Not waited for before the end of the update: two neighbours may both send first.
+  // Waited for only at the end of the micro-step, because two neighbours may both send first.
   auto work = group_->send(message, to, tag);
   flow.sent.emplace_back(std::move(work), std::move(message.front()));
 }
@@ -257,7 +257,7 @@ void Pipeline::forward(Flow& flow, int64_t micro_batch) {
       output = model_->run_block(model_->blocks()[b], output);
     }
     if (is_last()) {
-      // Micro-batches count by their samples: together they are the mean over the batch.
+      // Weighted by samples: the micro-batches add up to the mean over the batch.
       const double part = static_cast<double>(flow.sizes[i]) / static_cast<double>(flow.samples());
       output =
           part * model_->loss(output, flow.batch.target.narrow(0, flow.begins[i], flow.sizes[i]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model parallelism: rank i holds stage i, a few successive blocks of the model. Micro-batches go
-// through the stages one behind the other, activations from rank to rank and gradients back.
+// Model parallelism: rank i holds stage i, a few successive blocks of the model. Micro-batches pass
+// through the stages one after the other: activations from rank to rank, gradients back.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace dprof::trainer_harness {
 
-// The first stage reads the data, the last one the targets, of the same batches. A link carries, in
-// each update, one small message about shapes and then one message per micro-batch and direction.
-// Every rank builds the whole model, from the same seed, and keeps only its own blocks' parameters.
+// The first stage reads the data, the last one the targets of the same batches. In each micro-step,
+// a link carries one small message with shapes, then one message per micro-batch and direction.
+// Every rank builds the whole model from the same seed and keeps only its own blocks' parameters.
 class Pipeline final : public Strategy {
  public:
   explicit Pipeline(Context& context);
@@ -50,7 +50,7 @@ class Pipeline final : public Strategy {
   int stages_;
   std::shared_ptr<Model> model_;
   std::vector<StageBlocks> parts_;
-  // Parameters and buffers of the model with their shapes, and the stage that owns them.
+  // The model's parameters and buffers with their shapes and owning stages.
   struct Piece {
     torch::Tensor tensor;
     std::vector<int64_t> sizes;

@@ -11,8 +11,8 @@ std::vector<StageBlocks> cut_into_stages(const std::vector<double>& block_costs,
   std::vector<double> before(blocks + 1, 0);  // cost of all blocks before this one
   for (size_t i = 0; i < blocks; ++i) before[i + 1] = before[i] + block_costs[i];
 
-  // bottleneck[s][b]: of the best cut of the first b blocks into s stages; last_cut: where its last
-  // stage begins.
+  // bottleneck[s][b]: cost of the most expensive stage in the best cut of the first b blocks into s
+  // stages; last_cut[s][b]: first block of the last stage in that cut.
   constexpr double kImpossible = std::numeric_limits<double>::infinity();
   std::vector bottleneck(stages + 1, std::vector<double>(blocks + 1, kImpossible));
   std::vector last_cut(stages + 1, std::vector<size_t>(blocks + 1, 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does what in a pipeline, and when: the cut of a model into stages, and the order of a stage's
-// work. Plain arithmetic, without torch.
+// The plan of a pipeline: how a model is cut into stages, and the order of each stage's work. Plain
+// arithmetic, without torch.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,13 @@ struct StageBlocks {
   size_t end = 0;
 };
 
-// Cuts a chain of blocks into `stages` parts without an empty one, so that the most expensive part
-// costs as little as can be. There must be at least as many blocks as stages. Cost: O(stages *
-// blocks^2).
+// Cuts a chain of blocks into `stages` non-empty parts, so that the most expensive part costs as
+// little as possible. There must be at least as many blocks as stages. Cost: O(stages * blocks^2).
 [[nodiscard]] std::vector<StageBlocks> cut_into_stages(const std::vector<double>& block_costs,
                                                        size_t stages);
 
-// Sizes of the micro-batches that `samples` make: `wanted` of them, or one per sample where there
-// are fewer; they differ by one at most.
+// Sizes of the micro-batches of a batch of `samples`: `wanted` micro-batches, or one per sample if
+// there are fewer samples. Sizes differ by at most one.
 [[nodiscard]] std::vector<int64_t> micro_batch_sizes(int64_t samples, int64_t wanted);
 
 struct StageTask {
@@ -34,8 +33,8 @@ struct StageTask {
   bool operator==(const StageTask&) const = default;
 };
 
-// What stage `stage` does in an update. GPipe: all forwards, then all backwards. 1F1B: as many
-// forwards as there are stages behind it, then by turns, so that it keeps few activations.
+// The work of stage `stage` in an update. GPipe: all forwards, then all backwards. 1F1B: one
+// forward per later stage, then forward and backward by turns, so that it keeps few activations.
 [[nodiscard]] std::vector<StageTask> stage_tasks(Schedule schedule, int stage, int stages,
                                                  int64_t micro_batches);
 

@@ -57,7 +57,7 @@ TEST(PipelinePlan, OneForwardOneBackwardTakesTurns) {
   EXPECT_EQ(stage_tasks(Schedule::k1F1B, 1, 2, 3), last);
 }
 
-// Activations that a stage keeps: micro-batches whose forward is done and whose backward is not.
+// The most activations that a stage keeps: of micro-batches after forward and before backward.
 int64_t most_kept(const std::vector<StageTask>& tasks) {
   int64_t kept = 0;
   int64_t most = 0;

@@ -11,7 +11,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-constexpr size_t kBroadcastBytes = size_t{250} << 20;  // of one broadcast at most, as in Python
+constexpr size_t kBroadcastBytes = size_t{250} << 20;  // bucket size of broadcasts, as in Python
 
 void log_size(const Context& context, const Model& model) {
   const auto count = [](const std::vector<torch::Tensor>& tensors) {
@@ -44,7 +44,7 @@ std::shared_ptr<Model> build_model(Context& context) {
 
 Replica::Replica(Context& context) : context_(context), model_(build_model(context)) {
   if (context.faults.acts_at(Place::kBackward)) {
-    // The first parameter's gradient is the last to come: what waits for it is the last bucket.
+    // The first parameter's gradient arrives last: only the last bucket waits for it.
     model_->parameters().front().register_hook([this](const torch::Tensor& gradient) {
       context_.faults.visit(Place::kBackward, context_.progress.step);
       return gradient;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank with a whole replica of the model: forward and backward as everyone knows them, with hooks
-// for what a strategy does around them. By itself it is `--strategy single`.
+// A rank with a whole replica of the model: ordinary forward and backward, with hooks for the
+// strategies built on it. By itself it is `--strategy single`.
 #pragma once
 
 #include "trainer_harness/strategies/strategy.h"
@@ -28,9 +28,9 @@ class Replica : public Strategy {
   }
   // After the backward mark.
   virtual void after_backward(const MicroStep& which) { (void)which; }
-  // Forward and backward are marked by the caller.
+  // The caller marks forward and backward.
   [[nodiscard]] virtual torch::Tensor run_model(const torch::Tensor& input);
-  // What this rank's mean loss counts for in the mean over all ranks.
+  // The weight of this rank's mean loss in the mean over all ranks.
   [[nodiscard]] virtual double loss_weight() const { return 1; }
 
  private:
@@ -39,16 +39,17 @@ class Replica : public Strategy {
   torch::Tensor predictions_;
 };
 
-// The model as all ranks build it: equal parameters by the seed, on the device, with the
+// Builds the model on the device, with equal parameters on all ranks from the seed, and with the
 // techniques that change a model (SyncBatchNorm, activation checkpointing).
 [[nodiscard]] std::shared_ptr<Model> build_model(Context& context);
 
-// Checks that all ranks have such parameters (an all-gather and a broadcast), and sends rank 0's
-// values of them and of the buffers (a broadcast for each dtype).
+// Checks that all ranks have the same number and shapes of parameters (an all-gather and a
+// broadcast), and sends rank 0's parameters and buffers to the others (a broadcast per dtype and
+// about 250 MiB).
 void equalize_replicas(Job& job, const std::vector<torch::Tensor>& parameters,
                        const std::vector<torch::Tensor>& buffers);
 
-// Sends rank 0's buffers, a broadcast for each dtype; nothing without buffers.
+// Sends rank 0's buffers in the same way; does nothing without buffers.
 void broadcast_buffers(Job& job, const std::vector<torch::Tensor>& buffers);
 
 // The parameters that every rank has, without their names.

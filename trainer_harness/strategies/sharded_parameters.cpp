@@ -6,7 +6,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// Under all tensors that share it, autograd's saved views included.
+// Affects all tensors that share the storage, including views saved by autograd.
 void resize_storage(const torch::Tensor& tensor, size_t bytes) {
   c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
   storage->set_data_ptr_noswap(storage->allocator()->allocate(bytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that lie one after the other in one flat tensor, of which each rank owns an equal
-// piece: what ZeRO stages 2 and 3 are made of.
+// Parameters concatenated in one flat tensor, of which each rank owns an equal piece: the basis of
+// ZeRO stages 2 and 3.
 #pragma once
 
 #include <torch/types.h>
@@ -11,30 +11,30 @@
 
 namespace dprof::trainer_harness {
 
-// The parameters become views of the whole, which is padded with zeros so that it divides evenly.
-// The optimizer steps shard(), a leaf of the same dtype. Used by the training thread, or by the
-// thread that runs its backward.
+// The parameters become views of the whole tensor, which is zero-padded to divide evenly. The
+// optimizer steps shard(), a leaf of the same dtype. Used by the training thread, or by the thread
+// that runs its backward.
 class ShardedParameters {
  public:
-  // All of one dtype and device, equal on all ranks; at least one. Where the whole stays, the shard
-  // is a part of it and costs nothing; where it is released, the shard has memory of its own.
+  // `parameters`: at least one, all of one dtype and device, equal on all ranks. If the whole
+  // stays, the shard is a part of it and costs nothing; otherwise the shard has its own memory.
   ShardedParameters(std::vector<torch::Tensor> parameters, Job& job, bool whole_stays);
 
   [[nodiscard]] const torch::Tensor& shard() const { return shard_; }
 
   // Fills the whole from every rank's shard: one all-gather. Waits for it.
   void gather();
-  // Gives the whole's memory back to the allocator. The parameters, and views of them that autograd
-  // saved, must not be read until gather(), after which they have their values again.
+  // Returns the whole's memory to the allocator. The parameters, and views of them saved by
+  // autograd, must not be read until gather() restores their values.
   void release();
   [[nodiscard]] bool is_whole() const { return whole_.storage().nbytes() != 0; }
 
-  // Averages the gradients into shard().grad(), adding: one reduce-scatter. The parameters' own
-  // gradients are gone at once; a missing one counts as zero. Each start needs a finish.
+  // Averages the gradients and adds them to shard().grad(): one reduce-scatter. The start frees the
+  // parameters' own gradients; a missing one counts as zero. Each start needs a finish.
   void start_reduction();
   void finish_reduction();
 
-  // After something else has set the parameters (is_whole()).
+  // Updates the shard after other code has set the parameters (is_whole()).
   void take_over();
 
  private:
@@ -52,7 +52,7 @@ class ShardedParameters {
   c10::intrusive_ptr<c10d::Work> reduction_;
 };
 
-// The sum, or the largest, of every rank's one-element figure.
+// The sum or the maximum over all ranks of a one-element tensor.
 [[nodiscard]] torch::Tensor over_ranks(Job& job, torch::Tensor value, bool largest);
 
 }  // namespace dprof::trainer_harness

@@ -21,7 +21,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// Each storage once, whatever shares it.
+// Counts each storage once, however many tensors share it.
 int64_t storage_bytes(const std::vector<torch::Tensor>& tensors) {
   std::set<const c10::StorageImpl*> storages;
   for (const torch::Tensor& tensor : tensors) {
@@ -58,7 +58,7 @@ void Strategy::set_loss_weight(double) {
       "hint: --shares and --rebalance go with --strategy ddp");
 }
 
-// The model's, and the pieces that the optimizer has in their place.
+// The model's parameters, and the pieces that the optimizer steps instead of them.
 std::vector<torch::Tensor> Strategy::kept_parameters() {
   std::vector<torch::Tensor> parameters = model().parameters();
   const std::vector<torch::Tensor> updated = updated_parameters();

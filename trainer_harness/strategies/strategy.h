@@ -4,7 +4,7 @@
 //   begin_update(); micro_step() times --accumulate; finish_gradients();
 //   the optimizer steps updated_parameters(); finish_update()
 //
-// A rank for which serves() is true, has no loop: it answers the others in serve().
+// A rank whose serves() is true has no loop: it answers the others in serve().
 #pragma once
 
 #include <torch/optim/optimizer.h>
@@ -28,13 +28,13 @@ struct MicroStep {
   bool divides_loss = true;  // leaving it out is a mistake
 
   [[nodiscard]] bool last() const { return index + 1 == count; }
-  // What the loss of one micro-step counts for in the update's.
+  // The weight of one micro-step's loss in the update's loss.
   [[nodiscard]] double loss_factor() const {
     return divides_loss ? 1 / static_cast<double>(count) : 1;
   }
 };
 
-// What a rank keeps for its share of the model, in bytes.
+// A rank's memory for its share of the model, in bytes.
 struct StateBytes {
   int64_t parameters = 0;
   int64_t gradients = 0;
@@ -48,88 +48,87 @@ class Strategy {
   Strategy& operator=(const Strategy&) = delete;
   virtual ~Strategy() = default;
 
-  // This rank's replica of the model, or its part.
+  // This rank's replica or part of the model.
   [[nodiscard]] virtual Model& model() = 0;
 
-  // What this rank's optimizer steps; empty where another rank does it.
+  // The parameters that this rank's optimizer steps; empty if another rank does it.
   [[nodiscard]] virtual std::vector<torch::Tensor> updated_parameters() {
     return model().parameters();
   }
 
-  // How many ways the data is divided, and which part is this rank's. A rank that needs no data
-  // gives part -1 and gets empty batches.
+  // The number of parts of the data, and this rank's part. A rank that needs no data returns part
+  // -1 and gets empty batches.
   [[nodiscard]] virtual std::pair<int, int> data_share() const { return {1, 0}; }
 
-  // The part of each batch of that data which this rank takes, from the next one on, where it is
-  // not the whole; `batch_per_rank` is what an equal part has.
+  // The slice that this rank takes of each batch of that data, from the next batch on; none: the
+  // whole batch. `batch_per_rank` is the size of an equal part.
   [[nodiscard]] virtual std::optional<BatchSlice> batch_slice(int64_t batch_per_rank) const {
     (void)batch_per_rank;
     return std::nullopt;
   }
 
-  // Whether another update of this epoch comes: true on all ranks or on none. By default as long as
-  // this rank has data. Called before each update.
+  // Whether this epoch has another update: true on all ranks or on none. The default: if this rank
+  // has data. Called before each update.
   [[nodiscard]] virtual bool goes_on(bool has_data) { return has_data; }
 
   virtual void begin_update() {}
 
-  // In place of the micro-steps, on a rank whose data has ended while others have more: takes part
-  // in their update with gradients of zero.
+  // Called in place of the micro-steps on a rank whose data has ended while others have more: takes
+  // part in their update with zero gradients.
   virtual void join_update() {}
 
-  // Forward and backward of one micro-batch, marked as such; gradients are added up. Gives the
+  // Forward and backward of one micro-batch, marked as such; accumulates gradients. Returns the
   // batch's mean loss, detached; undefined on a rank that does not know it.
   virtual torch::Tensor micro_step(const Batch& batch, const MicroStep& which) = 0;
 
-  // What the model gave for the latest micro-batch, detached; undefined on a rank that does not
-  // know.
+  // The model's output for the latest micro-batch, detached; undefined on a rank that does not know
+  // it.
   [[nodiscard]] virtual torch::Tensor predictions() const { return {}; }
 
-  // Called on all ranks in the same steps, with what micro_step() gave. Gives a loss that is known
-  // to rank 0.
+  // Called on all ranks in the same steps, with the result of micro_step(). Returns a loss that
+  // rank 0 knows.
   [[nodiscard]] virtual torch::Tensor share_loss(torch::Tensor loss) { return loss; }
 
-  // Now every gradient that this rank's optimizer needs is there, the same on all ranks that hold
-  // the same parameters.
+  // Afterwards this rank has every gradient that its optimizer needs, the same on all ranks that
+  // hold the same parameters.
   virtual void finish_gradients() {}
 
-  // Sums a figure that each rank has of its own updated_parameters() over all parameters of the
-  // model; MAX instead of a sum for `largest`. The identity where each rank has all of them.
+  // Combines each rank's figure for its own updated_parameters() into one for all parameters of the
+  // model: the maximum if `largest`, else the sum. Returns `value` if each rank has all parameters.
   [[nodiscard]] virtual torch::Tensor over_all_parameters(torch::Tensor value, bool largest) {
     (void)largest;
     return value;
   }
 
-  // After the optimizer's step: brings new parameters to the ranks that need them.
+  // After the optimizer's step: sends new parameters to the ranks that need them.
   virtual void finish_update() {}
 
   [[nodiscard]] virtual bool serves() const { return false; }
-  // Answers the other ranks until all have ended. `optimizer` is over updated_parameters().
+  // Answers the other ranks until all have ended. `optimizer` steps updated_parameters().
   virtual void serve(torch::optim::Optimizer& optimizer) { (void)optimizer; }
   // After the last update, on ranks with a loop.
   virtual void finish() {}
 
-  // Makes model() whole, where a rank keeps only a part of each parameter; for saving and
-  // comparing.
+  // Makes model() whole if a rank keeps only a part of it; for saving and comparing.
   virtual void gather_parameters() {}
-  // The other way: model() was filled from a checkpoint, after gather_parameters().
+  // The inverse, called after gather_parameters() and loading a checkpoint into model().
   virtual void scatter_parameters() {}
-  // Whether model() must be equal on all ranks in the end.
+  // Whether model() must be equal on all ranks at the end.
   [[nodiscard]] virtual bool keeps_replicas_equal() const { return true; }
 
-  // What this rank's mean loss counts for from now on, in the mean over all ranks; 1 where batches
-  // are equal. Throws UsageError where batches cannot differ.
+  // Sets the weight of this rank's mean loss in the mean over all ranks from now on; 1 for equal
+  // batches. Throws UsageError if the strategy does not allow unequal batches.
   virtual void set_loss_weight(double weight);
 
-  // What is allocated at the end of an update; gradients as they were when the optimizer stepped.
-  // `optimizer` is null where this rank has none.
+  // The memory allocated at the end of an update; gradients as of the optimizer's step. `optimizer`
+  // is null if this rank has none.
   [[nodiscard]] virtual StateBytes state_bytes(const torch::optim::Optimizer* optimizer);
 
-  // Says by NVTX where parameters, gradients and the optimizer's state lie now.
+  // Reports the current addresses of parameters, gradients and optimizer state through NVTX.
   void announce_state(const torch::optim::Optimizer* optimizer);
 
  protected:
-  // For finish_gradients(): remembers what gradients take, since they are gone after the step.
+  // For finish_gradients(): records the gradients' size, since they are gone after the step.
   void note_gradients();
 
  private:
@@ -138,7 +137,7 @@ class Strategy {
   int64_t gradient_bytes_ = 0;
 };
 
-// Builds the model too. Throws UsageError for a job that the strategy cannot use.
+// Also builds the model. Throws UsageError for a job that the strategy cannot train.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(Context& context);
 
 }  // namespace dprof::trainer_harness

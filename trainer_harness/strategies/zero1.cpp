@@ -9,7 +9,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// The largest tensor first, each to the rank that has least so far.
+// Largest tensor first, each to the least loaded rank so far.
 std::vector<int> share_by_size(const std::vector<torch::Tensor>& parameters, int ranks) {
   std::vector<size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO stage 1: the optimizer's state is divided among the ranks, whole tensors each. What
-// ZeroRedundancyOptimizer is in Python.
+// ZeRO stage 1: the optimizer's state is divided among the ranks by whole tensors. The counterpart
+// of Python's ZeroRedundancyOptimizer.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace dprof::trainer_harness {
 
-// Gradients are averaged as in DDP. Each rank steps the parameters that it owns, and sends them to
-// the others, a broadcast for each tensor. Per fp32 parameter N ranks keep 8 + 8/N bytes with Adam.
+// Gradients are averaged as in DDP. Each rank steps the parameters that it owns and sends them to
+// the others, a broadcast for each tensor. With Adam each of N ranks keeps 8 + 8/N bytes per fp32
+// parameter.
 class Zero1 final : public Ddp {
  public:
   explicit Zero1(Context& context);

@@ -10,10 +10,10 @@
 
 namespace dprof::trainer_harness {
 
-// After backward one reduce-scatter leaves each rank the mean of its piece of the gradient; it
-// steps that piece, and one all-gather makes the parameters whole again. Per fp32 parameter N ranks
-// keep 4 + 12/N bytes with Adam. With --accumulate, gradients stay whole until the last micro-step;
-// with --no-sync off they are reduced in each one and their pieces added up.
+// After backward one reduce-scatter gives each rank the mean of its piece of the gradient; it steps
+// that piece, and one all-gather makes the parameters whole again. With Adam each of N ranks keeps
+// 4 + 12/N bytes per fp32 parameter. With --accumulate, gradients stay whole until the last
+// micro-step; with --no-sync off each micro-step reduces them and accumulates the pieces.
 class Zero2 final : public Replica {
  public:
   explicit Zero2(Context& context);

@@ -41,8 +41,8 @@ void Zero3::make_units() {
   if (context().spec.tied) units_of_[&model().blocks().back()].push_back(&units_.front());
 }
 
-// A parameter's gradient is whole after every operation that read the parameter has run backward:
-// with the last one, nothing needs the block's parameters any more.
+// A parameter's gradient is complete when every operation that read the parameter has run backward.
+// After the block's last gradient its parameters are no longer needed.
 void Zero3::watch_gradients(Unit& unit, const std::vector<torch::Tensor>& parameters) {
   for (const torch::Tensor& parameter : parameters) {
     auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
@@ -99,14 +99,14 @@ void Zero3::before_forward(const MicroStep& which) {
 
 void Zero3::after_backward(const MicroStep&) {
   for (Unit& unit : units_) {
-    if (!unit.reduces) reduce(unit);  // no gradient came for some parameter
+    if (!unit.reduces) reduce(unit);  // some parameter got no gradient
     unit.sharded.finish_reduction();
     unit.reduces = false;
     unit.arrived = 0;
   }
 }
 
-// After a checkpoint, which gathers all.
+// Releases the parameters that a checkpoint has gathered.
 void Zero3::begin_update() { release_all(); }
 
 void Zero3::finish_update() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO stage 3: parameters, gradients and the optimizer's state are divided among the ranks. What
-// FullyShardedDataParallel is in Python, with a unit per block of the model.
+// ZeRO stage 3: parameters, gradients and the optimizer's state are divided among the ranks. The
+// counterpart of Python's FullyShardedDataParallel, with a unit per block of the model.
 #pragma once
 
 #include <deque>
@@ -18,13 +18,13 @@ struct Node;
 namespace dprof::trainer_harness {
 
 // A block's parameters are gathered for its forward and again for its backward, and released after
-// each; as soon as the last of its gradients is there, they are reduce-scattered. Per fp32
-// parameter N ranks keep 16/N bytes with Adam, and one block whole at a time. With --accumulate
-// this happens in every micro-step: gradients that stayed whole would need the memory that is
-// saved, so --no-sync changes nothing.
+// each; as soon as its last gradient is ready, the gradients are reduce-scattered. With Adam each
+// of N ranks keeps 16/N bytes per fp32 parameter, and one whole block at a time. With --accumulate
+// this happens in every micro-step: keeping gradients whole would take the memory that is saved, so
+// --no-sync changes nothing.
 //
-// In a model with tied weights the last block reads the first one's parameters, which are gathered
-// for both.
+// In a model with tied weights the last block reads the first block's parameters, which are
+// gathered for both.
 class Zero3 final : public Replica {
  public:
   explicit Zero3(Context& context);
@@ -47,8 +47,8 @@ class Zero3 final : public Replica {
         : sharded(parameters, job, /*whole_stays=*/false), gradients(parameters.size()) {}
 
     ShardedParameters sharded;
-    size_t gradients;    // that a backward gives
-    size_t arrived = 0;  // of them, in this one
+    size_t gradients;    // per backward
+    size_t arrived = 0;  // in this backward
     bool reduces = false;
   };
 
@@ -61,9 +61,9 @@ class Zero3 final : public Replica {
 
   Job& job_;
   std::vector<torch::Tensor> buffers_;
-  std::deque<Unit> units_;  // in the order of the blocks; addresses stay
+  std::deque<Unit> units_;  // in block order; a deque, as addresses must not change
   std::unordered_map<const Block*, std::vector<Unit*>> units_of_;
-  // Autograd keeps them only as long as somebody does.
+  // Kept here because autograd holds only weak references to them.
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
 };
 

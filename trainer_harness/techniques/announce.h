@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trainer says of its data and memory by NVTX payloads (docs/payloads.md). Nothing
-// happens where nobody listens, and where it was built without the NVTX headers.
+// Announces the trainer's data and memory in NVTX payloads (docs/payloads.md). Without an attached
+// tool, or in a build without the NVTX headers, this has no effect.
 //
 // Threading  any thread.
 #pragma once
@@ -14,16 +14,16 @@ namespace dprof::trainer_harness {
 
 struct AnnouncedBatch {
   int64_t epoch = 0;
-  int64_t queue_depth = 0;  // batches that were ready before this one was taken
+  int64_t queue_depth = 0;  // batches ready before this one was taken
 };
 
-// A mark "batch": call it within, or right after, the range in which the batch was waited for.
+// Marks "batch". Call it within, or right after, the range of the wait for the batch.
 void announce_batch(const Batch& batch, const AnnouncedBatch& about);
 
-// What a block of memory holds; the numbers of dprof's enumeration MemoryCategory.
+// What a block of memory is for. The values are those of dprof's enumeration MemoryCategory.
 enum class MemoryUse : int32_t { kParameter = 1, kGradient = 2, kOptimizerState = 3 };
 
-// A mark "memory" per tensor; undefined tensors are left out.
+// Marks "memory" once per tensor; undefined tensors are skipped.
 void announce_memory(const std::vector<torch::Tensor>& tensors, MemoryUse use);
 
 }  // namespace dprof::trainer_harness

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number for all parameters of a model, to tell whether two ranks, or two runs, ended
-// bit-equal.
+// A checksum of a model's parameters, to check whether two ranks or two runs ended bit-equal.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace dprof::trainer_harness {
 
-// FNV-1a over the bytes of every replicated parameter, as 16 hexadecimal digits. Buffers do not
-// count: data-parallel ranks have the same running statistics when a forward begins, and their own
+// FNV-1a over the bytes of every replicated parameter, as 16 hexadecimal digits. Buffers are left
+// out: data-parallel ranks have the same running statistics before a forward, but different ones
 // after it.
 [[nodiscard]] inline std::string checksum(const Model& model) {
   uint64_t hash = 0xcbf29ce484222325;

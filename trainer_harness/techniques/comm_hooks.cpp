@@ -7,7 +7,7 @@
 
 namespace dprof::trainer_harness {
 
-// The bucket's gradients in one tensor of its own.
+// A copy of the bucket's gradients, plus what was not sent before.
 at::Tensor TopKHook::add_unsent(c10d::GradBucket& bucket) {
   at::Tensor sum = bucket.getBuffer().clone();
   int64_t offset = 0;
@@ -34,7 +34,7 @@ c10::intrusive_ptr<c10::ivalue::Future> TopKHook::runHook(c10d::GradBucket& buck
   const int64_t count =
       std::clamp(static_cast<int64_t>(share_ * static_cast<double>(size)), int64_t{1}, size);
   const at::Tensor places = std::get<1>(rest.abs().topk(count, 0, true, /*sorted=*/false));
-  // Values and places travel in one message, the values as the integers that have their bits.
+  // Values and places are sent in one message, with the values' bits as integers.
   std::vector<at::Tensor> own = {
       torch::cat({rest.index_select(0, places).view(torch::kInt32), places.to(torch::kInt32)})};
   rest.index_fill_(0, places, 0);
@@ -46,7 +46,7 @@ c10::intrusive_ptr<c10::ivalue::Future> TopKHook::runHook(c10d::GradBucket& buck
     if (done.hasError()) std::rethrow_exception(done.exception_ptr());
     const torch::NoGradGuard in_this_thread;
     at::Tensor mean = torch::zeros({size}, all[0][0].options().dtype(torch::kFloat32));
-    for (const at::Tensor& sent : all[0]) {  // in the order of ranks, the same everywhere
+    for (const at::Tensor& sent : all[0]) {  // in rank order, so that all ranks get the same sum
       mean.index_add_(0, sent.narrow(0, count, count),
                       sent.narrow(0, 0, count).view(torch::kFloat32));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DDP may do to a bucket of gradients instead of averaging it whole (communication hooks).
-// fp16 is c10d's own (BuiltinCommHookType::FP16_COMPRESS); this is the other.
+// Communication hooks: they replace DDP's averaging of a whole bucket. The fp16 hook is c10d's own
+// (BuiltinCommHookType::FP16_COMPRESS); top-k is here.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace dprof::trainer_harness {
 
-// Sends the largest share of a bucket's gradients, values and places, to all ranks (one all-gather
-// of 8 bytes for each), and averages these. What was not sent is added to the next gradient, so
-// that nothing is lost, only late (error feedback). All ranks get bit-equal results.
+// Sends a bucket's largest gradients, values and places, to all ranks (one all-gather of 8 bytes
+// per gradient), and averages these. Gradients that were not sent are added to the next step's:
+// delayed, not lost (error feedback). All ranks get bit-equal results.
 //
-// Threading: called by the thread that runs backward; the average is made by whichever thread ends
-// the all-gather.
+// Threading: called by the thread that runs backward; the thread that completes the all-gather
+// computes the average.
 class TopKHook final : public c10d::CommHookInterface {
  public:
   TopKHook(c10::intrusive_ptr<c10d::ProcessGroup> group, int world_size, double share)
@@ -30,7 +30,7 @@ class TopKHook final : public c10d::CommHookInterface {
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   int world_size_;
   double share_;
-  // By parameter: the Reducer builds its buckets anew after the first iteration.
+  // By parameter, since the Reducer rebuilds its buckets after the first iteration.
   std::unordered_map<const c10::TensorImpl*, at::Tensor> unsent_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of one rank's training share.
+// Shared by all parts of one rank's training.
 #pragma once
 
 #include <torch/types.h>
@@ -15,14 +15,14 @@
 
 namespace dprof::trainer_harness {
 
-// Where the training is. The loop moves it on.
+// The training's progress; the loop advances it.
 struct Progress {
   int64_t epoch = 0;
   int64_t step = 0;              // optimizer updates done
-  int64_t batches_in_epoch = 0;  // done; a resumed run skips so many of its first epoch
+  int64_t batches_in_epoch = 0;  // done; a resumed run skips as many in its first epoch
 };
 
-// References live as long as the training.
+// The references outlive the training.
 struct Context {
   const Options& options;
   const ModelSpec& spec;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges that the trainer marks itself with, and their names: the only place where they are
-// written.
+// The ranges with which the trainer marks itself. All their names are defined here.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -33,7 +32,7 @@ inline constexpr const char* kPushMark = "push";      // gradients, to a server
 inline constexpr const char* kServeMark = "serve";
 inline constexpr const char* kStageForwardMark = "stage_forward";  // one micro-batch in a pipeline
 inline constexpr const char* kStageBackwardMark = "stage_backward";
-inline constexpr const char* kSeedMark = "seed ";  // with the number
+inline constexpr const char* kSeedMark = "seed ";  // followed by the seed
 
 #ifdef DPROF_TRAINER_HAS_NVTX
 inline constexpr bool kHasNvtx = true;

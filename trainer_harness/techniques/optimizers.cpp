@@ -17,7 +17,7 @@ struct DescentOptions final : torch::optim::OptimizerCloneableOptions<DescentOpt
   double learning_rate;
 };
 
-// p -= lr * grad. It has no state, so there is nothing of it to save.
+// p -= lr * grad. It has no state to save.
 class Descent final : public torch::optim::Optimizer {
  public:
   Descent(std::vector<torch::Tensor> parameters, double learning_rate)
@@ -31,7 +31,7 @@ class Descent final : public torch::optim::Optimizer {
     }
     const torch::NoGradGuard no_grad;
     for (torch::optim::OptimizerParamGroup& group : param_groups()) {
-      const double learning_rate = group.options().get_lr();  // where a scheduler changes it
+      const double learning_rate = group.options().get_lr();  // a scheduler can change it
       for (torch::Tensor& parameter : group.params()) {
         if (parameter.grad().defined()) parameter.sub_(parameter.grad(), learning_rate);
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizers that --optimizer takes: SGD with momentum, Adam, and a custom one as people write
-// them, p -= lr * grad.
+// The optimizers for --optimizer: SGD with momentum, Adam, and a typical custom one,
+// p -= lr * grad.
 #pragma once
 
 #include <torch/optim/optimizer.h>
@@ -13,7 +13,7 @@
 
 namespace dprof::trainer_harness {
 
-// Over `parameters`, with the model's own settings where the command line gives none.
+// An optimizer of `parameters`. The model's settings are used if the command line has none.
 [[nodiscard]] std::unique_ptr<torch::optim::Optimizer> make_optimizer(
     const TrainingOptions& options, const ModelSpec& spec, std::vector<torch::Tensor> parameters);
 

@@ -8,7 +8,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// Those of torch.amp.GradScaler.
+// As in torch.amp.GradScaler.
 constexpr float kFirstScale = 65536;
 constexpr double kGrowth = 2;
 constexpr double kBackOff = 0.5;
@@ -63,7 +63,7 @@ torch::Tensor Precision::unscale(const std::vector<torch::Tensor>& parameters,
   }
   if (!gradients.empty()) {
     const torch::NoGradGuard no_grad;
-    // By way of double, as a scale near the end of fp32 has no reciprocal in it.
+    // In fp64, since a scale near the limit of fp32 has no reciprocal in fp32.
     const torch::Tensor inverse = scale_.to(torch::kFloat64).reciprocal().to(torch::kFloat32);
     at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inverse);
   }

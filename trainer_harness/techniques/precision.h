@@ -2,7 +2,7 @@
 // Automatic mixed precision: autocast for the forward pass, and a loss scaler, so that small fp16
 // gradients do not vanish.
 //
-// LibTorch has the parts of both, and neither of the classes that Python has.
+// LibTorch has the building blocks of both, but not Python's classes.
 #pragma once
 
 #include <torch/types.h>
@@ -15,16 +15,16 @@
 
 namespace dprof::trainer_harness {
 
-// Used by the training thread. Parameters and gradients stay fp32: only what the forward pass
-// computes, and backward with it, is smaller.
+// Used by the training thread. Parameters and gradients stay fp32; only the computations of forward
+// and backward use 16 bits.
 class Precision {
  public:
-  // As the options say. With --mistake amp-no-zero the scale begins where it is in a long run, so
-  // that a short one meets the overflow that such runs meet.
+  // Set up by the options. With --mistake amp-no-zero the scale starts at a long run's value, so
+  // that a short run overflows as a long one does.
   explicit Precision(const Options& options);
 
-  // While it lives, operations of this thread that gain by it run in 16 bits. They nest. The casts
-  // of the parameters are kept until the outermost one ends.
+  // During its lifetime, operations of this thread that benefit run in 16 bits. Autocasts nest;
+  // casts of the parameters are cached until the outermost one ends.
   class Autocast {
    public:
     Autocast(const Precision& precision, torch::Device device);
@@ -42,24 +42,23 @@ class Precision {
 
   [[nodiscard]] bool scales() const { return scales_; }
 
-  // What backward starts from.
+  // The scaled loss, from which backward starts.
   [[nodiscard]] torch::Tensor scale(const torch::Tensor& loss);
 
-  // Divides the gradients of `parameters` by the scale. Gives a one-element fp32 tensor on `device`
-  // that is above 0 where one of them is not finite. Ranks that hold different gradients must agree
-  // on it (MAX) before update().
+  // Divides the gradients of `parameters` by the scale. Returns a one-element fp32 tensor on
+  // `device` that is above 0 if a gradient is not finite. Ranks that hold different gradients must
+  // reduce it (MAX) before update().
   [[nodiscard]] torch::Tensor unscale(const std::vector<torch::Tensor>& parameters,
                                       torch::Device device);
 
-  // Halves the scale after an overflow, doubles it after many good steps. Gives whether there was
-  // an overflow, so that the optimizer's step is to be left out; to know that, it waits for the
-  // device.
+  // Halves the scale after an overflow, doubles it after many good steps. Returns whether there was
+  // an overflow, for which it waits for the device; the optimizer's step must then be skipped.
   [[nodiscard]] bool update(const torch::Tensor& found_inf);
 
-  // So far, by the scaler.
+  // Steps that the scaler has skipped so far.
   [[nodiscard]] int64_t skipped_steps() const { return skipped_steps_; }
 
-  // At the end: how often there was an overflow. Silent without a scaler.
+  // Called at the end: logs the number of overflows. Silent without a scaler.
   void report(const Log& log) const;
 
  private:
@@ -69,7 +68,7 @@ class Precision {
   bool scales_;
   float first_scale_;
   torch::Tensor scale_;
-  torch::Tensor good_steps_;  // since the scale changed
+  torch::Tensor good_steps_;  // since the last change of scale
   int64_t steps_ = 0;
   int64_t skipped_steps_ = 0;
 };

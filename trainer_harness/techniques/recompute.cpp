@@ -10,7 +10,7 @@
 namespace dprof::trainer_harness {
 namespace {
 
-// A module's buffers, such as running statistics, put back to what they were.
+// Restores a module's buffers, such as running statistics, at the end of its lifetime.
 class KeptBuffers {
  public:
   explicit KeptBuffers(const Block& block) {
@@ -19,7 +19,7 @@ class KeptBuffers {
       kept_.emplace_back(buffer, buffer.clone());
     }
   }
-  // Not as a change that autograd counts: what backward saved of a buffer is not used in training.
+  // Hidden from autograd's version counter: backward in training does not use saved buffers.
   ~KeptBuffers() {
     for (const auto& [buffer, value] : kept_) buffer.variable_data().copy_(value);
   }
@@ -30,8 +30,8 @@ class KeptBuffers {
   std::vector<std::pair<torch::Tensor, torch::Tensor>> kept_;
 };
 
-// Runs the block again, this time to keep what its backward needs, and that backward within this
-// one: so the gradients of its parameters are complete, and a reducer's hooks called, in order.
+// Runs the block again with its activations kept, and then the block's backward within this one. So
+// its parameters' gradients are completed, and a reducer's hooks called, in order.
 class RecomputeBackward final : public torch::autograd::Node {
  public:
   RecomputeBackward(torch::autograd::edge_list edges, const Block& block, torch::Tensor input,
@@ -56,7 +56,7 @@ class RecomputeBackward final : public torch::autograd::Node {
   void release_variables() override { input_.reset(); }
 
  private:
-  const Block& block_;  // of a model that outlives its graphs
+  const Block& block_;  // the model outlives its graphs
   torch::Tensor input_;
   const Precision& precision_;
 };
@@ -66,7 +66,7 @@ torch::Tensor run_without_activations(const Block& block, const torch::Tensor& i
   torch::Tensor output;
   {
     const torch::NoGradGuard no_grad;
-    // A parameter's cast that is made here knows no gradient: nobody else may get it.
+    // A cast of a parameter made here has no gradient, so it must not be cached.
     const bool caches = at::autocast::is_autocast_cache_enabled();
     at::autocast::set_autocast_cache_enabled(false);
     output = block.run(input);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activation checkpointing: of a block, only the input is kept for backward, which runs the block
-// again to have its activations. Memory for a second forward pass.
+// Activation checkpointing: only a block's input is kept for backward, which runs the block again
+// to recompute its activations. It saves memory at the cost of a second forward pass.
 #pragma once
 
 #include "trainer_harness/models/model.h"
@@ -8,10 +8,9 @@
 
 namespace dprof::trainer_harness {
 
-// From now on, all blocks of `model` but the first and the last are computed again in backward, in
-// the precision that forward had, and with the running statistics left alone the second time. The
-// models draw no random numbers in a block, so none have to be repeated. Throws UsageError where
-// this cannot work.
+// From now on, backward recomputes all blocks of `model` but the first and the last, in forward's
+// precision and without a second update of the running statistics. The models draw no random
+// numbers in a block, so none must be repeated. Throws UsageError if this cannot work.
 void apply_recompute(Model& model, Context& context);
 
 }  // namespace dprof::trainer_harness

@@ -18,22 +18,22 @@ std::vector<int64_t> reduced_dimensions(const torch::Tensor& input) {
   return dimensions;
 }
 
-// One value per channel, to be computed with `input`.
+// Reshapes one value per channel to broadcast over `input`.
 torch::Tensor spread(const torch::Tensor& per_channel, const torch::Tensor& input) {
   std::vector<int64_t> shape(static_cast<size_t>(input.dim()), 1);
   shape[1] = -1;
   return per_channel.reshape(shape);
 }
 
-// Of all ranks' samples, by channel.
+// Statistics of all ranks' samples, per channel.
 struct Statistics {
   torch::Tensor mean;
   torch::Tensor inverse_deviation;
   torch::Tensor count;  // of values per channel
 };
 
-// Within backward. A rank's loss depends on all ranks' samples by way of the statistics, so that
-// the two sums of the input's gradient are over all ranks.
+// A rank's loss depends on all ranks' samples through the statistics, so the two sums in the
+// input's gradient are over all ranks.
 class SyncNormBackward final : public torch::autograd::Node {
  public:
   SyncNormBackward(torch::autograd::edge_list edges, Group group, torch::Tensor input,
@@ -77,7 +77,7 @@ class SyncNormBackward final : public torch::autograd::Node {
   Statistics statistics_;
 };
 
-// All-gathers each rank's mean, variance and count; they need not be of equally many samples.
+// All-gathers each rank's mean, variance and count. The ranks' sample counts can differ.
 Statistics gather_statistics(const Group& group, const torch::Tensor& input, BatchNorm& layer) {
   const int64_t channels = input.size(1);
   const auto own_count = static_cast<double>(input.numel() / channels);
