@@ -29,7 +29,7 @@ constexpr char kCtlDetails[] =
     "  dprof ctl run1 level full\n"
     "  dprof ctl run1 status --format json\n\n"
     "Exit codes: 0 done; 2 usage, or the recorder is on another host or refuses; 3 no such run, or\n"
-    "nothing records into it; 125 dprof itself failed.\n";
+    "no recorder writes to it; 125 dprof itself failed.\n";
 
 // The answer of a recorder of another release can lack a field, or use another type for it.
 json field(const json& of, const char* key) {

@@ -23,7 +23,7 @@ constexpr char kDigestDetails[] =
     "\n"
     "A report reads each trace once and keeps its digest, in RUN/.digest. This makes digests only, so\n"
     "that several jobs can share that work, and the report then merges. `dprof record` does it for\n"
-    "what it has recorded. Jobs may run at the same time, and beside a report.\n\n"
+    "what it has recorded. Several such jobs, and a report, can run at the same time.\n\n"
     "Started by mpirun or by srun with PMI, each process takes a share of its own.\n\n"
     "Examples:\n"
     "  dprof digest run1\n"
@@ -130,11 +130,12 @@ class Digest final : public Subcommand {
       if (!outcome.ok()) {
         failed.push_back(outcome.error());
       } else if (*outcome == Keeping::kNoPlace) {
-        failed.push_back({Code::kIo,
-                          fmt::format("{}: its digest can be kept neither in .digest beside it nor "
-                                      "in your cache",
-                                      traces[i].string()),
-                          "is there room on the disk, and may you write there?"});
+        failed.push_back(
+            {Code::kIo,
+             fmt::format(
+                 "{}: its digest can be saved neither in .digest next to it nor in your cache",
+                 traces[i].string()),
+             "is there room on the disk, and may you write there?"});
       } else {
         made += *outcome == Keeping::kMade ? 1 : 0;
         there += *outcome == Keeping::kThere ? 1 : 0;

@@ -55,10 +55,10 @@ Result<std::string> expand_pattern(std::string_view pattern, const PatternFacts&
       part = variable(pattern, std::string(pattern.substr(at + 2, close - at - 2)), facts);
       at = close;
     } else if (what != '%') {
-      return fail(Code::kUsage,
-                  fmt::format("{}: {} means nothing", pattern,
-                              pattern.substr(at - 1, what == '\0' ? 1 : 2)),
-                  kWhatThereIs);
+      return fail(
+          Code::kUsage,
+          fmt::format("{}: {} is unknown", pattern, pattern.substr(at - 1, what == '\0' ? 1 : 2)),
+          kWhatThereIs);
     }
     if (!part.ok()) return fail(part.error());
     text += *part;

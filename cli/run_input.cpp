@@ -41,7 +41,7 @@ Result<std::string> analysed_json(const std::string& path, Console& console) {
   progress.clear();
   if (!analysis.ok()) return fail(analysis.error());
   if (analysis->damaged) {
-    return fail(Code::kDamaged, fmt::format("{}: a trace of it cannot be read", path),
+    return fail(Code::kDamaged, fmt::format("{}: one of its traces cannot be read", path),
                 fmt::format("`dprof report {}` says which; `dprof recover` may help", path));
   }
   return analyzer::render_json(analysis->report);

@@ -151,7 +151,7 @@ void add_options(CLI::App& app, Spec& spec, Words& words) {
                  "GPU: the host's time for an operator, before its launch and after it")
       ->capture_default_str();
   app.add_option("--gap-us", spec.gap_us, "Python between phases")->capture_default_str();
-  app.add_flag("--free-input", spec.free_input, "batches are there, and nothing makes them late");
+  app.add_flag("--free-input", spec.free_input, "batches are always ready");
   app.add_option("--scale", words.scales,
                  "NAME=F: a phase, an operator or a kernel takes F times as long; may be repeated");
   app.add_option("--noise", spec.noise, "of an operator's length, relative")->capture_default_str();
@@ -197,8 +197,7 @@ int run(int argc, char** argv) {
   std::string described;
   app.add_flag("--list", lists, "shapes, techniques, faults, hangs, losses, healthy kinds");
   app.add_option("--describe", described, "one of them");
-  app.add_flag("--step-length", only_length,
-               "writes nothing but the length of a step, ns: what another run would take");
+  app.add_flag("--step-length", only_length, "prints only the length of a step, ns");
   add_options(app, spec, words);
   try {
     app.parse(argc, argv);

@@ -137,7 +137,7 @@ class EnergySum {
                  : "the GPUs tell neither their energy nor their power";
     }
     return result_.per_host.empty()
-               ? "no GPU was used, and the processors' counters (RAPL) are not there or for root "
+               ? "no GPU was used, and the processors' counters (RAPL) are missing or readable by root "
                  "alone"
                : "no GPU was used";
   }

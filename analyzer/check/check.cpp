@@ -210,8 +210,7 @@ class Checker {
     const double more = waited->b - waited->a;
     if (more < kLeastShare * (step.b_ns - step.a_ns)) return "";
     return fmt::format(
-        "{:.3g} ms of it the ranks were ready to run and had no core: other programs "
-        "took them, or there are more threads",
+        "for {:.3g} ms of it the ranks were ready to run but had no core: other programs used them, or there are more threads than cores",
         std::min(more, step.b_ns - step.a_ns) / 1e6);
   }
 

@@ -48,7 +48,7 @@ TEST(Check, WhatAMachineTookIsNoVerdictOnOneRun) {
   run.waited_for_core_ns = 6e6;  // 5 of the 8 ms
   const CheckResult busy = checked(run, {base});
   EXPECT_EQ(busy.code(), ExitCode::kInconclusive) << busy.title;
-  EXPECT_THAT(busy.title, HasSubstr("5 ms of it the ranks were ready to run and had no core"));
+  EXPECT_THAT(busy.title, HasSubstr("5 ms of it the ranks were ready to run but had no core"));
   EXPECT_THAT(busy.needed, HasSubstr("a quieter machine"));
   run.waited_for_core_ns = 3e6;
   EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed);

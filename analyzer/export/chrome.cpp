@@ -21,7 +21,7 @@ using schema::GpuActivityKind;
 using schema::RangeCategory;
 
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
-constexpr std::string_view kUntoldGroup = "group not told";  // as the import names it
+constexpr std::string_view kUnknownGroup = "unknown group";  // as the import names it
 constexpr int64_t kGpuSortIndex = 5'000'000;
 constexpr int64_t kFreePid = 1000;  // for a process with an unknown number
 
@@ -507,7 +507,7 @@ class ChromeWriter {
       arg(row.function == Function::kRecv ? "Src Rank" : "Dst Rank", *peer);
     if (group == communicators_.end()) return;
     const std::string& name = reader_.string(group->second.name_id.value_or(0));
-    if (name == kUntoldGroup) return;
+    if (name == kUnknownGroup) return;
     arg("Process Group Name", name.empty() ? fmt::format("{:x}", group->second.hash) : name);
     if (size > 0) arg("Group size", size);
     if (has_members)

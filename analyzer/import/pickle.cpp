@@ -194,19 +194,18 @@ class PickleReader {
     return true;
   }
   bool pop() {
-    if (stack_.size() <= floor()) return refuse("the pickle takes a value that is not there");
+    if (stack_.size() <= floor()) return refuse("the pickle reads a missing value");
     stack_.pop_back();
     return true;
   }
   bool pop_mark() {
-    if (marks_.empty()) return refuse("the pickle takes a value that is not there");
+    if (marks_.empty()) return refuse("the pickle reads a missing value");
     stack_.resize(marks_.back());
     marks_.pop_back();
     return true;
   }
   bool tuple_of_last(size_t count) {
-    if (stack_.size() < floor() + count)
-      return refuse("the pickle takes a value that is not there");
+    if (stack_.size() < floor() + count) return refuse("the pickle reads a missing value");
     const Id tuple = data_.add(Kind::kList);
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i) data_.append(tuple, stack_[i]);
     stack_.resize(stack_.size() - count);
@@ -218,15 +217,14 @@ class PickleReader {
     return push(container);
   }
   bool add_since_mark(Kind kind) {
-    if (marks_.empty() || marks_.back() == 0)
-      return refuse("the pickle adds to a value that is not there");
+    if (marks_.empty() || marks_.back() == 0) return refuse("the pickle adds to a missing value");
     const Id container = stack_[marks_.back() - 1];
     if (data_.kind(container) != kind)
       return refuse("the pickle adds to something that is not a container");
     return fill_since_mark(container, kind);
   }
   bool fill_since_mark(Id container, Kind kind) {
-    if (marks_.empty()) return refuse("the pickle takes a value that is not there");
+    if (marks_.empty()) return refuse("the pickle reads a missing value");
     const size_t from = marks_.back();
     marks_.pop_back();
     if (kind == Kind::kDict && (stack_.size() - from) % 2 != 0)
@@ -237,8 +235,7 @@ class PickleReader {
   }
   bool add_last(Kind kind) {
     const size_t count = kind == Kind::kDict ? 2 : 1;
-    if (stack_.size() < floor() + count + 1)
-      return refuse("the pickle adds to a value that is not there");
+    if (stack_.size() < floor() + count + 1) return refuse("the pickle adds to a missing value");
     const Id container = stack_[stack_.size() - count - 1];
     if (data_.kind(container) != kind)
       return refuse("the pickle adds to something that is not a container");
@@ -252,7 +249,7 @@ class PickleReader {
     return key ? remember_as(*key) : cut();
   }
   bool remember_as(uint64_t key) {
-    if (stack_.size() <= floor()) return refuse("the pickle stores a value that is not there");
+    if (stack_.size() <= floor()) return refuse("the pickle stores a missing value");
     memo_[key] = stack_.back();
     return true;
   }

@@ -424,11 +424,10 @@ class MemoryAnalyst {
            resident_only);
     }
     if (much_unknown > 0) {
-      note(
-          fmt::format(
-              "memory: of {} ranks more than {:.0f} % of the peak is held by blocks of which nobody says what they are",
-              much_unknown, 100 * kMuchUnknown),
-          much_unknown);
+      note(fmt::format(
+               "memory: on {} ranks more than {:.0f} % of the peak is in blocks of unknown use",
+               much_unknown, 100 * kMuchUnknown),
+           much_unknown);
     }
     if (no_contents > 0) {
       note(

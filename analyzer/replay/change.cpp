@@ -131,23 +131,23 @@ Result<Change> parse_change(std::string_view text) {
   // Kernel names contain asterisks, operator names colons: the last sign counts.
   const size_t sign = text.find_last_of("=*");
   if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size())
-    return wrong(text, "says no change");
+    return wrong(text, "it names no change, such as '=0' or '*0.5'");
   const std::string_view whole = text.substr(0, sign);
   const size_t colon = whole.find(':');
   const std::string_view word = whole.substr(0, colon);
   const auto* kind = std::ranges::find(kKinds, word, &SubjectKind::word);
-  if (kind == kKinds.end()) return wrong(text, fmt::format("'{}' is nothing that changes", word));
+  if (kind == kKinds.end()) return wrong(text, fmt::format("unknown change '{}'", word));
   Change change{.subject = static_cast<Subject>(kind - kKinds.begin()),
                 .text = std::string(text),
                 .name = {}};
   const bool named = colon != std::string_view::npos && colon + 1 < whole.size();
   if (named != ((kind->forms & kNamed) != 0))
-    return wrong(text, named ? "takes no name" : "whose? A name follows the colon");
+    return wrong(text, named ? "it takes no name" : "a name must follow, after a colon");
   if (named) change.name = std::string(whole.substr(colon + 1));
   if (change.subject == Subject::kRank) {
     const auto rank = number_of(change.name);
     if (!rank || *rank != std::floor(*rank) || *rank > 1e9)
-      return wrong(text, "a rank is a number");
+      return wrong(text, "the rank must be a number");
     change.rank = static_cast<int>(*rank);
   }
   const std::string_view value = text.substr(sign + 1);
@@ -155,12 +155,12 @@ Result<Change> parse_change(std::string_view text) {
     const auto factor = number_of(value);
     if ((kind->forms & kTimesFactor) == 0 || !factor ||
         ((kind->forms & kAboveZero) != 0 && *factor == 0))
-      return wrong(text, fmt::format("'*{}' cannot be said of it", value));
+      return wrong(text, fmt::format("'*{}' is not possible here", value));
     change.factor = *factor;
     return change;
   }
   if (!read_value(*kind, value, change))
-    return wrong(text, fmt::format("'={}' cannot be said of it", value));
+    return wrong(text, fmt::format("'={}' is not possible here", value));
   return change;
 }
 

@@ -34,7 +34,7 @@ std::string ChangedTransfers::take(const Change& change) {
     case Subject::kWorld:
       return take_world(change);
     default:
-      return "it is not known how";
+      return "dprof has no model of this change";
   }
 }
 
@@ -45,10 +45,10 @@ void ChangedTransfers::drop_gradients(std::vector<int64_t>& durations) const {
 }
 
 std::string ChangedTransfers::scale_transfers(double factor, double& of) {
-  if (run_.moves.empty()) return "no rank meets another one";
+  if (run_.moves.empty()) return "no rank communicates with another";
   of *= factor;
   if (known_.contention) {
-    grounds_.rests("computation is slowed down by the measured contention while transfers run");
+    grounds_.rests("computation is slowed by the measured contention while transfers run");
   } else {
     grounds_.err("computation during a transfer is assumed to stay as fast as it is");
   }
@@ -63,13 +63,13 @@ bool ChangedTransfers::any_cost() const {
 std::string ChangedTransfers::take_bandwidth(const Change& change) {
   if (any_cost()) {
     grounds_.rests(
-        "a transfer takes a part that does not depend on its size, by the fit of its "
-        "communicator, and the rest by the bandwidth");
+        "a transfer takes a fixed part, by the fit of its communicator, and the rest by the "
+        "bandwidth");
   } else {
     grounds_.rests(
-        "no communicator has transfers of three sizes: their whole time is taken to go by the "
-        "bandwidth");
-    grounds_.err("latency is taken to be nothing: it promises too much where transfers are small");
+        "no communicator has transfers of three sizes: their whole time is assumed to depend on "
+        "the bandwidth");
+    grounds_.err("latency is assumed to be zero: too optimistic if transfers are small");
   }
   for (const MoveKind& kind : run_.move_kinds) {
     if (kind.cost) grounds_.doubts(kind.cost->residual);
@@ -79,11 +79,10 @@ std::string ChangedTransfers::take_bandwidth(const Change& change) {
 
 std::string ChangedTransfers::take_latency(const Change& change) {
   if (!any_cost()) {
-    return "no communicator has transfers of two sizes, one at least twice the other: "
-           "latency is not known";
+    return "no communicator has transfers of two sizes, one at least twice the other: latency is "
+           "unknown";
   }
-  grounds_.rests(
-      "the part of a transfer that does not depend on its size, by the fit of its communicator");
+  grounds_.rests("the fixed part of a transfer, by the fit of its communicator, is scaled");
   for (const MoveKind& kind : run_.move_kinds) {
     if (kind.cost) grounds_.doubts(kind.cost->residual);
   }
@@ -97,12 +96,14 @@ std::string ChangedTransfers::take_overlap() {
     for (const Buckets& one : all) send_early(one);
     if (!all.empty()) {
       grounds_.rests(
-          "gradients become ready evenly over backward, and a bucket is sent as soon as it is full");
-      grounds_.err("a bound: computation beside transfers is taken to stay as fast as it is");
+          "gradients become ready evenly over backward, and a bucket is sent as soon as it is "
+          "full");
+      grounds_.err(
+          "an upper bound: computation during transfers is assumed to stay as fast as it is");
       return {};
     }
   }
-  if (!known_.overlap) return "what transfers could hide behind was not computed";
+  if (!known_.overlap) return "which computation could hide transfers was not determined";
   std::map<int64_t, const StepOverlap*> of_step;
   for (const StepOverlap& step : known_.overlap->per_step) of_step[step.step] = &step;
   bool any = false;
@@ -117,8 +118,9 @@ std::string ChangedTransfers::take_overlap() {
   }
   if (!any) return "no step shows computation that could hide its transfers";
   grounds_.rests(
-      "of exposed transfers, what computation between their readiness and the update could hide");
-  grounds_.err("a bound: it needs the calls to be made as soon as their data is ready");
+      "exposed transfers shrink by what computation between their readiness and the update could "
+      "hide");
+  grounds_.err("an upper bound: the calls must be made as soon as their data is ready");
   return {};
 }
 
@@ -251,13 +253,13 @@ void ChangedTransfers::send_again(const std::vector<Bucket>& old,
 
 std::string ChangedTransfers::take_bucket_cap(const Change& change) {
   const std::vector<Buckets> all = buckets();
-  if (all.empty()) return "no order of buckets was recorded: DDP's are known where it is used";
+  if (all.empty()) return "no order of buckets was recorded: only DDP's are known";
   const bool fitted = std::ranges::any_of(run_.move_kinds, [](const MoveKind& kind) {
     return kind.gradients && kind.cost.has_value();
   });
   if (!fitted) {
-    return "no bucket is twice as large as another one: what a transfer costs by its size is not "
-           "known";
+    return "no bucket is twice as large as another: how the cost of a transfer depends on its size "
+           "is unknown";
   }
   const auto cap = static_cast<double>(change.bytes);
   for (const Buckets& one : all) {
@@ -280,9 +282,9 @@ std::string ChangedTransfers::take_bucket_cap(const Change& change) {
   for (const MoveKind& kind : run_.move_kinds) {
     if (kind.cost && kind.gradients) grounds_.doubts(kind.cost->residual);
   }
-  grounds_.rests("buckets are joined until they reach the cap, or divided; transfers by their fit");
-  grounds_.err(
-      "gradients of a bucket are taken to become ready evenly over the time that it fills");
+  grounds_.rests(
+      "buckets are merged until they reach the cap, or split; transfers follow their fit");
+  grounds_.err("gradients of a bucket are assumed to become ready evenly while it fills");
   return {};
 }
 
@@ -310,31 +312,32 @@ std::vector<double> ChangedTransfers::closes_of(const std::vector<Bucket>& old, 
 
 std::string ChangedTransfers::take_accumulation(const Change& change) {
   if (std::ranges::none_of(run_.move_kinds, &MoveKind::gradients))
-    return "no transfer is known to be one of gradients: DDP's buckets tell it";
+    return "no transfer is known to carry gradients: only DDP's buckets show it";
   passes_ *= change.factor;
   runs_ahead_ = run_.on_device && grounds_.other(Doubt::kRunsAhead, true);
   grounds_.rests(
-      "of so many passes one sends gradients and updates; a step is one pass, with as many samples as now");
+      "only one of that many passes sends gradients and updates; a step is one pass, with as many "
+      "samples as now");
   if (run_.on_device) {
     grounds_.err(
-        "between updates the host may run ahead of its device, and then hides the wait for data, "
-        "or may not: the answer is the middle of both");
+        "between updates the host may run ahead of its device, and then hides the wait for data: "
+        "the answer is halfway between both");
   }
-  grounds_.err("it changes what is computed: the batch of an update is so many times larger");
+  grounds_.err("it changes what is computed: the batch of an update grows by that factor");
   return {};
 }
 
 // Weak scaling: each rank does the same work, but the last of more ranks arrives later.
 std::string ChangedTransfers::take_world(const Change& change) {
   if (run_.ranks.size() < 2)
-    return "there is only one rank: nothing shows what more ranks would wait for";
-  if (run_.moves.empty()) return "no rank meets another one";
+    return "there is only one rank: nothing shows how long more ranks would wait";
+  if (run_.moves.empty()) return "no rank communicates with another";
   const std::set<std::string> hosts(run_.hosts.begin(), run_.hosts.end());
   if (hosts.size() > 1 && std::ranges::any_of(run_.move_kinds, [](const MoveKind& kind) {
         return schema::is_message(kind.function);
       })) {
-    return "ranks send messages to each other: which of them would then go between hosts depends "
-           "on where the new ranks are placed";
+    return "ranks send messages to each other: which of these would go between hosts depends on "
+           "where the new ranks are placed";
   }
   // Trees have fewer hops than rings, and it is not recorded that the last of more ranks is later.
   const bool trees = grounds_.other(Doubt::kTrees);
@@ -356,11 +359,10 @@ std::string ChangedTransfers::take_world(const Change& change) {
   grounds_.doubts(kUnseen);
   if (!trees) longer_ns_ += later_of_more(change.factor);
   grounds_.rests(
-      "each rank works as much as now; rings of that many more ranks; the last of more ranks, "
-      "drawn from how these differ, comes later");
-  grounds_.err(any_cost()
-                   ? "new hosts are taken to be linked as the present ones are"
-                   : "latency is not known and taken to be nothing: it promises too little loss");
+      "each rank works as long as now; rings are longer; the last of more ranks arrives later, by "
+      "an estimate from how ranks differ");
+  grounds_.err(any_cost() ? "new hosts are assumed to be linked like the present ones"
+                          : "latency is unknown and assumed to be zero: the loss may be larger");
   return {};
 }
 

@@ -96,8 +96,8 @@ std::string ChangedWork::take(const Change& change) {
     case Subject::kStragglers:
       return take_stragglers();
     case Subject::kInput:
-      grounds_.rests("the wait for data is taken off; what is read stays the same");
-      grounds_.err("a loader that uses the cores of training is not made faster by waiting less");
+      grounds_.rests("the wait for data is removed; loading itself stays the same");
+      grounds_.err("a loader that shares cores with training does not become faster");
       return scale(change.factor, "no step waits for data, or the wait was not recorded",
                    [](const WorkKind& k) { return k.category == Category::kInputWait; });
     case Subject::kSync:
@@ -107,15 +107,14 @@ std::string ChangedWork::take(const Change& change) {
     case Subject::kGc:
       return take_gc(change);
     case Subject::kCheckpoint:
-      grounds_.rests("the time of checkpoints in the steady steps is taken off");
+      grounds_.rests("the time of checkpoints in steady steps is removed");
       return scale(change.factor, "no checkpoint was recorded in these steps",
-                   [](const WorkKind& k) { return k.detail == HostDetail::kCheckpoint; });
+                   [](const WorkKind& k) { return k.is_of_checkpoint(); });
     case Subject::kKernel:
       return take_kernel(change);
     case Subject::kPhase:
-      grounds_.rests(
-          "computation of that phase takes that share of its recorded time on each rank");
-      grounds_.err("whether memory or arithmetic bounds it is not asked");
+      grounds_.rests("computation in that phase is scaled on each rank");
+      grounds_.err("whether memory or arithmetic limits it is not considered");
       return scale(change.factor, "that phase was not recorded", [&](const WorkKind& k) {
         return k.computes() && key_of(k.phase_of()) == change.name;
       });
@@ -123,13 +122,13 @@ std::string ChangedWork::take(const Change& change) {
       return take_op(change);
     case Subject::kHostWork:
       grounds_.rests("the host's own work during computation is subtracted");
-      grounds_.err("a bound: some of it has to be done");
+      grounds_.err("an upper bound: some of it is necessary");
       return scale(change.factor, "no such work was recorded", [this](const WorkKind& k) {
         return (k.category == Category::kHost && k.detail != HostDetail::kCheckpoint) ||
                (run_.on_device && k.waits_for_launch());
       });
     default:
-      return "it is not known how";
+      return "dprof has no model of this change";
   }
 }
 
@@ -152,12 +151,12 @@ void ChangedWork::drop_updates(std::vector<int64_t>& durations, double beside, b
 }
 
 std::string ChangedWork::take_sync() {
-  if (!run_.on_device) return "there are no GPU rows: nothing waits for a device";
-  grounds_.rests("the device is not idle where the host waited for it");
-  grounds_.err("the values that were read are taken not to be needed");
+  if (!run_.on_device) return "no GPU activity was recorded: nothing waits for a device";
+  grounds_.rests("the device no longer idles while the host waits for it");
+  grounds_.err("assumes that the values that the host reads are not needed");
   grounds_.err(
-      "a host that no longer waits may run ahead of its device, and then hides its own work and "
-      "the wait for data as well, or may not: the answer is the middle of both");
+      "a host that no longer waits may run ahead of its device, and then also hides its own work "
+      "and the wait for data: the answer is halfway between both");
   const bool ahead = grounds_.other(Doubt::kRunsAhead, true);
   const auto chosen = [ahead](const WorkKind& k) {
     return k.category == Category::kSyncBubble ||
@@ -165,12 +164,12 @@ std::string ChangedWork::take_sync() {
   };
   if (std::ranges::none_of(run_.work_kinds,
                            [](const WorkKind& k) { return k.category == Category::kSyncBubble; }))
-    return "no device was idle because the host waited for it";
+    return "the device never idled because the host waited for it";
   const std::vector<int64_t> most = own_ns(chosen);
   for (size_t r = 0; r < most.size(); ++r) {
     double factor = 0;
     if (const std::optional<int64_t> waited = run_.device_waits[r]; waited && *waited < most[r]) {
-      grounds_.rests("a host is ahead of its device by no more than it waited for it");
+      grounds_.rests("the host gets ahead of its device by at most the time that it waited for it");
       factor = 1 - static_cast<double>(*waited) / static_cast<double>(most[r]);
     }
     for_kinds(factors_, r, [&](const WorkKind& k) { return chosen(k) ? factor : 1.0; });
@@ -179,16 +178,16 @@ std::string ChangedWork::take_sync() {
 }
 
 std::string ChangedWork::take_launch() {
-  if (!run_.on_device) return "there are no GPU rows: nothing is launched";
+  if (!run_.on_device) return "no GPU activity was recorded: nothing is launched";
   grounds_.rests(
-      "the device does not wait for launches, nor for the host's own work in forward, backward and "
-      "optimizer: a graph has captured it; between kernels it needs 1.5 us");
+      "a graph has captured forward, backward and optimizer: the device waits neither for launches "
+      "nor for the host's work in them, only 1.5 us between kernels");
   grounds_.err(
-      "promises too much where synchronisation, allocation, changing shapes or Python that has to "
-      "run forbid a capture, and too little where transfers would then hide behind computation");
+      "too optimistic if synchronisation, allocation, changing shapes or necessary Python prevents "
+      "the capture, too pessimistic if transfers would then overlap computation");
   const auto capturable = [](const WorkKind& k) { return k.is_capturable(); };
   if (std::ranges::none_of(run_.work_kinds, capturable))
-    return "no device was idle for lack of a launch";
+    return "the device never idled for lack of a launch";
   const std::vector<int64_t> gaps = own_ns(capturable);
   // What the device needs between kernels is known of one model only.
   const bool nothing = grounds_.other(Doubt::kBetweenKernels);
@@ -247,11 +246,11 @@ void ChangedWork::even_totals() {
 }
 
 std::string ChangedWork::take_stragglers() {
-  if (run_.ranks.size() < 2) return "there is one rank, and nobody to compare it with";
+  if (run_.ranks.size() < 2) return "there is only one rank: nothing to compare it with";
   if (one_pipeline()) {
     grounds_.err(
-        "stages of one pipeline are compared where they make the same calls: the answer is in the "
-        "middle between that and all of them working no more than those that work least");
+        "stages of one pipeline are compared where they make the same calls: the answer is halfway "
+        "between that and all of them working no longer than those that work least");
     if (grounds_.other(Doubt::kFewPeers, true)) {
       even_totals();
       return {};
@@ -259,13 +258,13 @@ std::string ChangedWork::take_stragglers() {
   }
   as_others(std::vector<bool>(run_.ranks.size(), true), true);
   grounds_.rests(
-      "each rank does what the middle one does, in the order of its own long and short steps; what "
-      "is late in a step takes what others do in it");
-  grounds_.err("what ranks differ in by design is evened out as well: it promises too much");
+      "each rank takes as long as the median one, in the order of its own long and short steps; "
+      "work that is late in a step takes as long as on the others");
+  grounds_.err("differences by design are evened out as well: too optimistic");
   if (std::ranges::any_of(run_.spots, [](const Spot& spot) {
         return !spot.empty() && spot.front().entry == spot.back().entry;
       }))
-    grounds_.err("a rank stays as it is where nobody else does the same: it promises too little");
+    grounds_.err("a rank without peers stays as it is: too pessimistic");
   return {};
 }
 
@@ -325,14 +324,14 @@ std::string ChangedWork::take_ranks(const Change& change) {
     for (size_t r = 0; r < changed.size(); ++r) {
       if (changed[r]) for_kinds(factors_, r, [&](const WorkKind&) { return change.factor; });
     }
-    grounds_.rests("all of its own work takes that share of its recorded time");
+    grounds_.rests("all of its own work is scaled");
     return {};
   }
   if (as_others(changed, false) == 0) return "no other rank does the same: it has no peers";
   grounds_.rests(
-      "own work between two calls takes what the middle one of its peers does there, "
-      "in the order of its own long and short steps");
-  grounds_.err("if the work itself would move to others, they take longer: it promises too much");
+      "own work between two calls takes as long as on the median peer, in the order of its own "
+      "long and short steps");
+  grounds_.err("if the work would move to other ranks, these take longer: too optimistic");
   return {};
 }
 
@@ -394,14 +393,15 @@ std::string ChangedWork::take_kernel(const Change& change) {
   }
   if (!meant.contains(change.name))
     grounds_.rests(fmt::format("kernels with '{}' in the name: {}", change.name, meant.size()));
-  grounds_.rests("their share of all kernels' time is taken off computation, wherever it is");
-  grounds_.err("kernels that run at the same time are not moved");
+  grounds_.rests(
+      "the kernels' share of all kernel time is subtracted from computation, wherever it is");
+  grounds_.err("kernels that run concurrently are not moved");
   return {};
 }
 
 std::string ChangedWork::take_op(const Change& change) {
   if (run_.on_device) {
-    return "what an operator takes on a device is its kernels' time: ask for these, as in "
+    return "on a device an operator's time is its kernels' time: ask about kernels, as in "
            "kernel:NAME*0.5";
   }
   bool any = false;
@@ -416,9 +416,9 @@ std::string ChangedWork::take_op(const Change& change) {
   }
   if (!any) return "no operator was recorded";
   grounds_.rests(
-      "the operator, with what it calls, is taken off computation by its share of backward and of "
-      "the rest");
-  grounds_.err("it may not be spread evenly within these");
+      "the operator, with what it calls, is subtracted from computation by its share of backward "
+      "and of the rest");
+  grounds_.err("its time may be spread unevenly within these");
   return {};
 }
 
@@ -434,10 +434,11 @@ std::string ChangedWork::take_gc(const Change& change) {
     }
     longer_ns_ +=
         std::ranges::max(of_rank) / static_cast<int64_t>(std::max<size_t>(1, run_.steps.size()));
-    grounds_.rests("all ranks collect garbage at the same time, as much as the one that has most");
+    grounds_.rests(
+        "all ranks collect garbage at the same time, for as long as the rank that collects most");
   } else {
     grounds_.rests("no rank collects garbage");
-    grounds_.err("memory grows instead: a bound");
+    grounds_.err("an upper bound: memory grows instead");
   }
   return scale(0, "no garbage collection was recorded", is_gc);
 }

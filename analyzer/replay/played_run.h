@@ -21,7 +21,7 @@ namespace dprof::analyzer {
 // The kind of a piece of work.
 struct WorkKind {
   Category category{};
-  Category phase{};  // of computation that overlaps a collective
+  Category phase{};  // of computation that overlaps a collective; of a checkpoint's copies kHost
   HostDetail detail{};
   std::string name;  // "forward", "host.gc"
 
@@ -30,6 +30,10 @@ struct WorkKind {
   }
   [[nodiscard]] Category phase_of() const {
     return category == Category::kOverlapped ? phase : category;
+  }
+  [[nodiscard]] bool is_of_checkpoint() const {
+    return detail == HostDetail::kCheckpoint ||
+           (category == Category::kCopy && phase == Category::kHost);
   }
   // The device waits for the host's next launch.
   [[nodiscard]] bool waits_for_launch() const {

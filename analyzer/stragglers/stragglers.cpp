@@ -232,8 +232,7 @@ class Judge {
     explain(group, verdict);
     if (price.unconfirmed_ns) {
       verdict.decided_by.push_back(fmt::format(
-          "with its excess taken off where it is, a step would gain {}; with its peers' own work in "
-          "its place only {}: the smaller one is the cost",
+          "without its excess a step would gain {}; with its peers' own work instead, only {}: the smaller is the cost",
           format_ms({*price.unconfirmed_ns}), format_ms({s.cost_ns})));
     }
     return verdict;

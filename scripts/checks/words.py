@@ -52,7 +52,7 @@ def check(tree):
 
 
 def check_text(tree, where, text):
-    text = text.replace("group not told", "")  # a name in traces
+    text = text.replace("unknown group", "")  # a name in traces
     for what, instead in WORDS:
         if found := what.search(text):
             tree.problem(where, f"'{found.group(0)}' reads like a translation: {instead}")

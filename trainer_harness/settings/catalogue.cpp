@@ -85,7 +85,7 @@ constexpr MistakeRow kMistakes[] = {
     {"M6", "", "gradients are not averaged at all", "comm.no-gradient-sync", "no-ddp",
      Mistake::kNoDdp},
     {"M7", "--barrier step", "a barrier without need", "comm.needless-barrier"},
-    {"M8", "", "a barrier that only rank 0 enters", "hang", "rank0-barrier",
+    {"M8", "", "a barrier that only rank 0 enters", "comm.hang", "rank0-barrier",
      Mistake::kRank0Barrier},
     {"M9", "", "two processes with the same rank", "startup.rendezvous", "rendezvous",
      Mistake::kRendezvous},

@@ -91,7 +91,7 @@ int64_t Groups::communicator(TraceSink& sink, size_t number, schema::Backend bac
   if (size > 0) row.size = size;
   const auto own = std::ranges::find(all, own_rank.value_or(-1));
   if (own != all.end()) row.own_rank = own - all.begin();
-  row.name_id = sink.text(is_unknown(number) ? "group not told" : fields.name);
+  row.name_id = sink.text(is_unknown(number) ? "unknown group" : fields.name);
   entry->second = sink.add_communicator(row, all);
   return entry->second;
 }

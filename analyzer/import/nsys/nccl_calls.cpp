@@ -199,7 +199,7 @@ int64_t NcclCalls::communicator(std::optional<int64_t> hash) {
     ++without_communicator_;
     if (untold_) return *untold_;
     schema::CommunicatorRow row{.hash = kUntoldHash, .backend = schema::Backend::kNccl};
-    row.name_id = sink_.text("group not told");
+    row.name_id = sink_.text("unknown group");
     untold_ = sink_.add_communicator(row, {});
     return *untold_;
   }

@@ -589,7 +589,7 @@ TEST_F(NsysNcclTest, GroupedCallsTakeTheKernelOfTheirGroupsEnd) {
   EXPECT_EQ(remarks()["import_groups_unknown"], 5);
   const auto groups = rows<schema::CommunicatorRow>();
   ASSERT_THAT(groups, SizeIs(1));
-  EXPECT_EQ(trace().string(groups[0].name_id.value_or(0)), "group not told");
+  EXPECT_EQ(trace().string(groups[0].name_id.value_or(0)), "unknown group");
 }
 
 TEST_F(NsysNcclTest, PayloadsTellCommunicatorRankAndBytes) {

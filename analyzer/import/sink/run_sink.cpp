@@ -199,7 +199,7 @@ Status RunSink::Impl::settle_ranks() {
                                 : of_same_file == 1 ? "the order of the files"
                                                     : "the order of its devices";
     Diagnostic remark = make_diagnostic(
-        "import_no_rank", fmt::format("{} does not state its rank; it is taken for rank {}, by {}",
+        "import_no_rank", fmt::format("{} does not state its rank; it counts as rank {}, by {}",
                                       trace->from.filename().string(), *trace->rank, by));
     if (Status done = complete(*trace, &remark); !done.ok()) return done;
     summary.diagnostics.push_back(std::move(remark));

@@ -156,7 +156,7 @@ Result<LockFile> LockFile::wait_for(const fs::path& path, milliseconds patience)
     std::this_thread::sleep_for(milliseconds(around(random)));
     pause = std::min(pause * 2, kLongestPause);
   } while (steady_clock::now() < give_up);
-  return fail(Code::kIo, fmt::format("{}: another recorder does not let go of it", path.string()),
+  return fail(Code::kIo, fmt::format("{}: another recorder holds this lock", path.string()),
               "if none is running on any host, remove that file");
 }
 

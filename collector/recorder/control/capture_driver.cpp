@@ -214,7 +214,7 @@ void CaptureDriver::govern(const CostSample& sample, int64_t now_ns) {
   order(now_ns);
   const std::string_view now =
       given_.state == CaptureState::kArmed ? "nothing" : word_of(plan_.kept_detail());
-  std::string why = "records went on being lost";
+  std::string why = "records were still being lost";
   if (*cause == CaptureCause::kGovernor) {
     why = fmt::format("recording cost {:.2f} % of the time, {:.2f} % are allowed",
                       100 * cost_of(sample), 100 * governor_->limit());

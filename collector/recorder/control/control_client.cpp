@@ -75,7 +75,7 @@ Result<ControlReplies> ask_recorders(const fs::path& run, std::string_view reque
                             fmt::join(all.elsewhere, ", "), here),
                 "run `dprof ctl` there: recorders are asked on their own host only");
   }
-  return fail(Code::kNotFound, fmt::format("{}: nothing records into it now", run.string()),
+  return fail(Code::kNotFound, fmt::format("{}: no recorder is writing to it", run.string()),
               "`dprof ctl` reaches a run only while `dprof record` works");
 }
 

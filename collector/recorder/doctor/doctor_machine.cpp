@@ -55,7 +55,7 @@ Check check_clock(const RunClock& clock) {
   check.state = Ability::kLimited;
   check.found =
       "clock_gettime: the CPU's tick counter is not constant, or the kernel does not use it";
-  check.meaning = "each record costs some 15 ns more; nothing is missing";
+  check.meaning = "each record costs about 15 ns more; nothing is lost";
   check.hint =
       "see /sys/devices/system/clocksource/clocksource0/current_clocksource: wanted is tsc";
   return check;

@@ -103,7 +103,7 @@ Result<pid_t> Launcher::spawn(const Environment& environment, int rank, int out_
   if (error == 0) return pid;
   return fail(error == ENOENT ? Code::kNotFound : Code::kUnsupported,
               fmt::format("cannot start {}: {}", options_.command[0], std::strerror(error)),
-              "is the command right, and in PATH? it stands after `--`");
+              "is the command right, and in PATH? it follows `--`");
 }
 
 void Launcher::reap() {

@@ -196,7 +196,7 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
         Code::kUsage,
         fmt::format("{}: a recorder works in this folder ({})", path.string(), *living),
         fmt::format(
-            "wait until it has ended; one that was killed on another host is taken for alive for {} s",
+            "wait until it has ended; one that was killed on another host counts as alive for {} s",
             LockFile::kSilence.count()));
   }
   if (const Status present = folder.be_present({}); !present.ok()) return fail(present.error());
