@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analyzer/digest/test_support/gpu_trace.h"
 
 namespace dprof::analyzer {
@@ -159,6 +161,22 @@ TEST(GpuLatticeTest, AllocatorCallsAndRanges) {
   const Sums sums = trace.sums(20, 115);
   EXPECT_EQ(us(sums, Category::kAllocator), 45);
   EXPECT_EQ(us(sums, Category::kHost), 45);
+}
+
+TEST(GpuLatticeTest, CopiesOfACheckpointAreMarked) {
+  GpuTrace trace;
+  trace.range(1, 0, 40, "forward");
+  trace.activity(7, 10, 20, trace.launch(1, 5, 6, "cudaMemcpyAsync"), "Memcpy DtoH",
+                 GpuActivityKind::kMemcpyD2h);
+  trace.range(1, 40, 90, "checkpoint");
+  trace.activity(7, 50, 80, trace.launch(1, 45, 46, "cudaMemcpyAsync"), "Memcpy DtoH",
+                 GpuActivityKind::kMemcpyD2h);
+  std::map<Category, int64_t> by_phase;
+  for (const LatticePiece& piece : lattice_of(trace.digest(), {})) {
+    if (piece.category == Category::kCopy) by_phase[piece.phase] += piece.span.length().ns / kUs;
+  }
+  EXPECT_THAT(by_phase, testing::ElementsAre(testing::Pair(Category::kCopy, 10),
+                                             testing::Pair(Category::kHost, 30)));
 }
 
 TEST(GpuLatticeTest, HostTimeByItsCause) {

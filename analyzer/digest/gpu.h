@@ -32,7 +32,8 @@ struct DevicePiece {
   // Exposed communication is kExposedTransfer until the arrival of the last peer is known;
   // kExposedWait is the host waiting for a collective while the device is idle.
   Category category = Category::kIdle;
-  Category phase = Category::kIdle;  // for kOverlapped the compute phase; else the same as category
+  // For kOverlapped the compute phase, for copies of a checkpoint kHost; else the same as category.
+  Category phase = Category::kIdle;
   HostDetail detail = HostDetail::kNone;
 
   [[nodiscard]] bool same_but_begin(const DevicePiece& other) const {

@@ -77,6 +77,7 @@ void ActivityGatherer::classify(const schema::GpuActivityRow& row, Activity& act
     ++result_.named_only;
   } else if (is_copy) {
     activity.what = ActivityClass::kCopy;
+    activity.phase = is_of_checkpoint(activity.launch) ? Category::kHost : Category::kCopy;
   } else {
     activity.what = ActivityClass::kCompute;
     activity.phase = phase_of(activity.launch);
@@ -97,6 +98,11 @@ bool ActivityGatherer::is_named(int64_t name_id) {
   if (named_.empty()) named_.resize(reader_.strings().size());
   if (!named_[index]) named_[index] = names_communication(reader_.string(name_id));
   return *named_[index];
+}
+
+bool ActivityGatherer::is_of_checkpoint(int32_t launch) const {
+  return launch != kNoRange && host_.phase_of(host_.launches()[static_cast<size_t>(launch)]) ==
+                                   schema::Marker::kCheckpoint;
 }
 
 Category ActivityGatherer::phase_of(int32_t launch) {

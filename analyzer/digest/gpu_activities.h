@@ -28,8 +28,9 @@ struct Activity {
   int32_t subject = kNoCollective;
   uint32_t stream = 0;  // a small number
   ActivityClass what = ActivityClass::kCompute;
-  HostDetail copy = HostDetail::kNone;       // direction of a copy, also of a collective's
-  Category phase = Category::kOtherCompute;  // of computation
+  HostDetail copy = HostDetail::kNone;  // direction of a copy, also of a collective's
+  // Of computation; of copies kCopy, or kHost if a checkpoint made them.
+  Category phase = Category::kOtherCompute;
 };
 static_assert(sizeof(Activity) == 32);
 
@@ -106,6 +107,7 @@ class ActivityGatherer {
   int32_t kernel_of(int64_t name_id, Category phase);
   bool is_named(int64_t name_id);
   Category phase_of(int32_t launch);
+  [[nodiscard]] bool is_of_checkpoint(int32_t launch) const;
   void add(int64_t device, const Activity& activity);
   void widen(size_t collective, Interval span);
   void give_times();

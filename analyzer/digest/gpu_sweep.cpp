@@ -95,7 +95,8 @@ class Sweep {
     } else if (comm != nullptr) {
       piece.category = piece.phase = Category::kExposedTransfer;
     } else {
-      piece.category = piece.phase = Category::kCopy;
+      piece.category = Category::kCopy;
+      piece.phase = copy->phase;
       piece.detail = copy->copy;
     }
     add(piece);

@@ -196,7 +196,7 @@ std::optional<OwnKind> own_kind_of(const LatticePiece& piece) {
     case Category::kDependency:
       return std::nullopt;
     case Category::kCopy:
-      return OwnKind::kCopy;
+      return piece.phase == Category::kHost ? OwnKind::kCheckpoint : OwnKind::kCopy;
     case Category::kInputWait:
       return OwnKind::kInput;
     case Category::kSyncBubble:

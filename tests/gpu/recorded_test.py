@@ -63,7 +63,7 @@ class Recorded(unittest.TestCase):
         for name, question, least, most, off in (("input", "input=0", 0.291, 0.303, 0.15),
                                                  ("launch", "launch=graphs", 0.143, 0.150, 0.05),
                                                  ("kernel", "kernel:Scan*0.5", 0.925, 0.928, 0.01),
-                                                 ("checkpoint", "checkpoint=0", 0.435, 0.479, 0.20)):
+                                                 ("checkpoint", "checkpoint=0", 0.435, 0.479, 0.05)):
             done = subprocess.run([os.environ["DPROF"], "report", run_of(f"what_if_{name}"), "--what-if", question, "--format",
                                    "json"], capture_output=True, text=True)
             said = next(one for one in json.loads(done.stdout)["replay"]["whatif"] if one["asked"])
