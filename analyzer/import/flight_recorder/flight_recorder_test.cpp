@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{"unknown_memo", bytes({'h', 9}), "never stored"},
                       Refused{"text_too_long", bytes({'X', 0xff, 0xff, 0xff, 0x7f, 'a'}),
                               "cut off"},
-                      Refused{"pop_beyond_mark", "N(0", "not there"},
+                      Refused{"pop_beyond_mark", "N(0", "missing value"},
                       Refused{"deep_marks", std::string(5000, '('), "too deeply"}),
     [](const auto& test) { return std::string(test.param.name); });
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "analyzer/import/kineto/words.h"
 #include "schema/data_type.h"
@@ -14,7 +15,6 @@ namespace dprof::analyzer::nsys {
 namespace {
 
 using schema::CollectiveState;
-using schema::DataType;
 using schema::Function;
 using schema::Reduction;
 
@@ -139,8 +139,7 @@ std::vector<NcclCalls::Window> NcclCalls::windows() const {
     } else if (call.kind == Call::Kind::kGroupEnd) {
       depth = std::max(0, depth - 1);
       if (depth == 0)
-        windows.push_back({call.thread, call.start, call.end, std::move(grouped), {}});
-      if (depth == 0) grouped.clear();
+        windows.push_back({call.thread, call.start, call.end, std::exchange(grouped, {}), {}});
     } else if (depth > 0) {
       grouped.push_back(i);
     } else {
