@@ -162,6 +162,7 @@ class Checker {
         settings_.max_slowdown.value_or(std::max(kLeastTolerance, step.detectable(0)));
     const double fails_from = step.single() ? std::max(least, kLeastSuspect) : least;
     const double seen = step.detectable(fails_from);
+    const bool slower = step.least > least && step.change > fails_from;
     result_.sensitivity =
         fmt::format("A slow-down of {} or more would have been detected.", format_share(seen));
     const std::string change =
@@ -170,12 +171,11 @@ class Checker {
     if (const std::string why = why_machine(step); !why.empty() && step.least > least) {
       one.says = fmt::format("{}; {}", change, why);
       result_.needed = "a quieter machine, or three runs of each side or more";
-    } else if (step.least > least && step.change > fails_from && step.single() &&
-               step.detectable(kLeastSuspect) > kWorstSensitivity) {
+    } else if (slower && step.single() && step.detectable(kLeastSuspect) > kWorstSensitivity) {
       one.says =
           fmt::format("{}; on a machine this noisy, two equal runs can differ as much", change);
       result_.needed = "three runs of each side or more";
-    } else if (step.least > least && step.change > fails_from) {
+    } else if (slower) {
       one.outcome = Outcome::kFailed;
       one.says = fmt::format("{}{}", step.single() ? "suspect: " : "", change);
       if (const std::string where = where_text(*result_.diff); !where.empty())

@@ -180,8 +180,9 @@ std::string ChangedWork::take_sync() {
 std::string ChangedWork::take_launch() {
   if (!run_.on_device) return "no GPU activity was recorded: nothing is launched";
   grounds_.rests(
-      "a graph has captured forward, backward and optimizer: the device waits neither for launches "
-      "nor for the host's work in them, only 1.5 us between kernels");
+      fmt::format("a graph has captured forward, backward and optimizer: the device waits neither "
+                  "for launches nor for the host's work in them, only {:.1f} us between kernels",
+                  static_cast<double>(kBetweenKernelsNs) / 1e3));
   grounds_.err(
       "too optimistic if synchronisation, allocation, changing shapes or necessary Python prevents "
       "the capture, too pessimistic if transfers would then overlap computation");
@@ -189,7 +190,7 @@ std::string ChangedWork::take_launch() {
   if (std::ranges::none_of(run_.work_kinds, capturable))
     return "the device never idled for lack of a launch";
   const std::vector<int64_t> gaps = own_ns(capturable);
-  // What the device needs between kernels is known of one model only.
+  // The time between kernels was measured on one GPU model only.
   const bool nothing = grounds_.other(Doubt::kBetweenKernels);
   for (size_t r = 0; r < gaps.size(); ++r) {
     const double left = nothing || gaps[r] == 0 ? 0

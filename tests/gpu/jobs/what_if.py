@@ -22,22 +22,21 @@ SETTLE = 10   # of these, left out
 
 
 class Case:
+    rows, width, layers = 4096, 2048, 6  # on a GPU; elsewhere only the commands are tried
+
     def __init__(self, device):
         self.device = device
         self.on_gpu = device.type == "cuda"
+        if not self.on_gpu:
+            self.rows, self.width = 16, 64
         torch.manual_seed(1)
-        self.net = self.model().to(device)
+        self.net = nn.Sequential(*(layer for _ in range(self.layers)
+                                   for layer in (nn.Linear(self.width, self.width), nn.ReLU()))).to(device)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
+        self.kept = torch.randn(self.rows, self.width, device=device)
         self.count = 0
 
-    def model(self):
-        width = 2048 if self.on_gpu else 64
-        return nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(width, width), nn.ReLU())))
-
     def batch(self, ill):
-        width = 2048 if self.on_gpu else 64
-        if not hasattr(self, "kept"):
-            self.kept = torch.randn(4096 if self.on_gpu else 16, width, device=self.device)
         return self.kept
 
     def forward(self, x, ill):
@@ -73,15 +72,18 @@ class Made(torch.utils.data.Dataset):
 
 
 class Input(Case):
+    def __init__(self, device):
+        super().__init__(device)
+        self.loaders = {made: iter(torch.utils.data.DataLoader(Made(self.kept.shape, made), batch_size=None))
+                        for made in (True, False)}
+
     def batch(self, ill):
-        if not hasattr(self, "loaders"):
-            shape = (4096, 2048) if self.on_gpu else (16, 64)
-            self.loaders = {made: iter(torch.utils.data.DataLoader(Made(shape, made), batch_size=None))
-                            for made in (True, False)}
         return next(self.loaders[ill]).to(self.device)
 
 
 class Sync(Case):
+    rows, width, layers = 8192, 512, 24
+
     def forward(self, x, ill):
         for layer in self.net:
             x = layer(x)
@@ -90,26 +92,10 @@ class Sync(Case):
                 value.item()
         return x.square().mean()
 
-    def model(self):
-        width = 512 if self.on_gpu else 64
-        return nn.Sequential(*(layer for _ in range(24) for layer in (nn.Linear(width, width), nn.ReLU())))
 
-    def batch(self, ill):
-        if not hasattr(self, "kept"):
-            self.kept = torch.randn(8192 if self.on_gpu else 16, 512 if self.on_gpu else 64, device=self.device)
-        return self.kept
-
-
-class Launch(Sync):
+class Launch(Case):
     """The captured step is the same forward, backward and update."""
-
-    def batch(self, ill):
-        if not hasattr(self, "kept"):
-            self.kept = torch.randn(64, 512 if self.on_gpu else 64, device=self.device)
-        return self.kept
-
-    def forward(self, x, ill):
-        return Case.forward(self, x, ill)
+    rows, width, layers = 64, 512, 24
 
     def step(self, ill):
         if ill or not self.on_gpu:
@@ -122,7 +108,6 @@ class Launch(Sync):
             torch.cuda.synchronize()
 
     def capture(self):
-        self.batch(False)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -141,9 +126,11 @@ class Launch(Sync):
 
 
 class Kernel(Case):
+    def __init__(self, device):
+        super().__init__(device)
+        self.long = torch.ones(1 << (25 if self.on_gpu else 12), device=device)
+
     def forward(self, x, ill):
-        if not hasattr(self, "long"):
-            self.long = torch.ones(1 << (25 if self.on_gpu else 12), device=self.device)
         for _ in range(20 if ill else 10):
             torch.cumsum(self.long, 0)
         return super().forward(x, ill)
