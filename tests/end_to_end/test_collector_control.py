@@ -148,7 +148,7 @@ class CollectorControl(EndToEnd):
         self.ctl("status", run=self.folder / "nothing", want=3)
         self.record(PROBE)
         done = self.ctl("status", want=3)
-        self.assertIn("nothing records", done.stderr)
+        self.assertIn("no recorder is writing to it", done.stderr)
         elsewhere = self.run_folder / "recorders"
         elsewhere.mkdir(exist_ok=True)
         file = {"schema": "dprof.recorder/2", "name": "far-1", "id": "x", "run_id": "x", "host": "far-away", "pid": 1,
