@@ -59,20 +59,21 @@ class Release:
 
 
 class Commands:
-    """How each source is compiled, by build/dev or build/release. Sources that are built as one are told apart."""
+    """How each source is compiled, by build/dev or build/release, and build/asan, which has the tests that release lacks there.
+    Sources that are built as one are told apart."""
 
     def __init__(self, tree):
         self.tree = tree
         self.of_source = {}
         self.by_folder = {}
-        builds = [tree.root / "build" / preset / "compile_commands.json" for preset in ("dev", "release")]
-        path = next((path for path in builds if path.exists()), None)
-        for entry in json.loads(path.read_text()) if path else []:
-            arguments, target = self.arguments(entry)
-            for source in self.sources(entry["file"]):
-                name = os.path.relpath(source, tree.root)
-                self.of_source.setdefault(name, (target, arguments))
-                self.by_folder.setdefault(os.path.dirname(name), arguments)
+        dev, release, asan = (tree.root / "build" / preset / "compile_commands.json" for preset in ("dev", "release", "asan"))
+        for path in (dev if dev.exists() else release, asan):
+            for entry in json.loads(path.read_text()) if path.exists() else []:
+                arguments, target = self.arguments(entry)
+                for source in self.sources(entry["file"]):
+                    name = os.path.relpath(source, tree.root)
+                    self.of_source.setdefault(name, (target, arguments))
+                    self.by_folder.setdefault(os.path.dirname(name), arguments)
 
     @staticmethod
     def arguments(entry):
@@ -84,7 +85,7 @@ class Commands:
             if words[at] in ("-o", "-c", "-MF", "-MT", "-MQ") or (words[at] == "-include" and "cmake_pch" in words[at + 1]):
                 at += 2
                 continue
-            if not words[at].startswith(("-W", "-M")):
+            if not words[at].startswith(("-W", "-M", "-fsanitize", "-fno-sanitize")):
                 kept.append(words[at])
             at += 1
         return tuple(kept), target.group(1) if target else ""

@@ -456,6 +456,9 @@ class TestResultsTest(unittest.TestCase):
     """scripts/test_results, where one of CTest's tests is a whole GoogleTest program."""
 
     def counts(self, first, again=None):
+        return self.results("counts", first, again).strip()
+
+    def results(self, what, first, again=None):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "cases").mkdir()
@@ -465,9 +468,10 @@ class TestResultsTest(unittest.TestCase):
             for suffix, status in (("", first), (".again", again)):
                 if status:
                     (folder / f"cases.xml{suffix}").write_text(
-                        f'<testsuite><testcase name="program" status="{status}"/></testsuite>')
+                        f'<testsuite><testcase name="program" status="{status}"><system-out>said{suffix}</system-out>'
+                        '</testcase></testsuite>')
             script = pathlib.Path(__file__).parents[2] / "scripts/test_results"
-            return subprocess.run([script, "counts", folder / "cases.xml"], capture_output=True, text=True).stdout.strip()
+            return subprocess.run([script, what, folder / "cases.xml"], capture_output=True, text=True).stdout
 
     def test_its_cases_count(self):
         self.assertEqual(self.counts("run"), "2 0 1 0")
@@ -478,6 +482,11 @@ class TestResultsTest(unittest.TestCase):
 
     def test_one_that_passes_in_a_second_go_is_unstable(self):
         self.assertEqual(self.counts("fail", again="run"), "1 0 0 1")
+        self.assertEqual(self.counts("run", again="run"), "2 0 1 0")
+        shown = self.results("failures", "fail", again="run")
+        self.assertIn("UNSTABLE (failed, then passed) program", shown)
+        self.assertTrue(shown.endswith("\n  said\n"), shown)
+        self.assertIn("FAILED program", self.results("failures", "fail", again="fail"))
 
 
 class CommandLineTest(unittest.TestCase):
