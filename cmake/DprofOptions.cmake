@@ -8,7 +8,7 @@ endforeach()
 set(DPROF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=…")
 option(DPROF_WERROR "Warnings are errors (CI)" OFF)
 option(DPROF_BENCH "Build the benchmarks" ON)
-option(DPROF_SINGLE_THREADED_TESTS "Build tests that start no thread; OFF where asan runs them (scripts/test)" ON)
+option(DPROF_ALL_TESTS "Build all tests; OFF: only those that a sanitized build cannot run as a whole (scripts/test)" ON)
 option(DPROF_DEBUG_INFO "Line tables for backtraces (up to a third more to build)" OFF)
 set(DPROF_UNITY 0 CACHE STRING "So many sources of a folder are compiled together; 0: each alone")
 

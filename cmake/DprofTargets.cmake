@@ -111,16 +111,18 @@ function(dprof_test_program name)
   add_dependencies(tests ${name})
 endfunction()
 
-# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED]): a GoogleTest program; each case is a
-# CTest test, of TIMEOUT seconds; under a sanitizer the program is one, and scripts/test_results counts its cases.
-# SINGLE_THREADED: neither the test nor what it tests starts a thread or depends on time: ThreadSanitizer is not asked, and
-# where asan runs it, release need not (DPROF_SINGLE_THREADED_TESTS).
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED] [OPTIMIZED]): a GoogleTest program; each
+# case is a CTest test, of TIMEOUT seconds; under a sanitizer the program is one, and scripts/test_results counts its cases.
+# SINGLE_THREADED: neither the test nor what it tests starts a thread: ThreadSanitizer is not asked.
+# OPTIMIZED: some cases need what a sanitized build lacks (libdprof.so, LibTorch, speed). The others are left to asan where it
+# is built too (DPROF_ALL_TESTS).
 # A core counts as two of CTest's processors (scripts/test): a case that computes takes two, one that mostly waits takes one.
 # The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
 # their objects again in another clone.
 function(dprof_test name)
-  cmake_parse_arguments(arg "SINGLE_THREADED" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
-  if(NOT BUILD_TESTING OR (arg_SINGLE_THREADED AND (DPROF_SANITIZE MATCHES "thread" OR NOT DPROF_SINGLE_THREADED_TESTS)))
+  cmake_parse_arguments(arg "SINGLE_THREADED;OPTIMIZED" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
+  if(NOT BUILD_TESTING OR (arg_SINGLE_THREADED AND DPROF_SANITIZE MATCHES "thread")
+     OR NOT (arg_OPTIMIZED OR DPROF_ALL_TESTS))
     return()
   endif()
   if(NOT arg_TIMEOUT)
