@@ -133,8 +133,8 @@ void on_range_end(const at::RecordFunction& function, at::ObserverContext*) noex
     if (recording(kMaskTorch)) write_end(function);
     return;
   }
+  end_range(function);  // first: the sample belongs to dprof's time, not to the step's
   if (cuda_memory_ready.load(std::memory_order_acquire)) sample_cuda_memory(name);
-  end_range(function);
 }
 
 // HOT PATH, on the threads of a backward pass. Budget: 10 ns more than a range's.
