@@ -99,7 +99,8 @@ class Report final : public Subcommand {
         ->take_all();
     app.add_option("--sections", sections_,
                    "sections to print in full after the findings (text): all, none, or some of " +
-                       analyzer::section_words(", "))
+                       analyzer::section_words(", ") +
+                       "; hang alone: what hung, without any figures")
         ->type_name("LIST");
   }
 

@@ -175,10 +175,14 @@ std::string hang_sentence(const Hang& hang) {
   return capitalised(hang.reason) + (hang.reason.ends_with('.') ? "" : ".");
 }
 
-Document hang_section(const Report& report, const TextOptions& /*options*/) {
-  if (!report.hang) return {};
-  const Hang& hang = *report.hang;
+Document hang_section(const Report& report, const TextOptions& options) {
   Document document;
+  if (!report.hang) {
+    if (is_asked_for(options, Section::kHang))
+      document.add(SingleLine{{{"HANG     no rank waits for another that does not come"}}});
+    return document;
+  }
+  const Hang& hang = *report.hang;
   document.add(Heading{.title = "HANG", .remark = hang.state, .style = Style::kBad});
   document.add(Paragraph{.text = hang_sentence(hang)});
   int64_t more = 0;

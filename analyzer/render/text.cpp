@@ -26,6 +26,7 @@ struct SectionKind {
 
 // In the order of Section.
 constexpr std::array<SectionKind, kSections> kKinds = {{
+    {"hang", hang_section, always},
     {"ranks", rank_section, always},
     {"phases", phase_section, always},
     {"memory", memory_section, has_memory_trouble},
@@ -108,11 +109,13 @@ Result<std::vector<Section>> parse_sections(std::string_view list) {
 std::string render_text(const Report& report, const TextOptions& options) {
   TextOptions bounded = options;
   bounded.width = std::clamp(options.width, 80, 120);
+  const bool hang_alone = bounded.sections == std::vector{Section::kHang};
   Document document;
-  for (SectionMaker* make :
-       {head_section, hang_section, output_section, step_section, finding_section})
+  for (SectionMaker* make : {head_section, hang_section, output_section})
     document.add(make(report, bounded));
-  for (size_t s = 0; s < kSections; ++s) {
+  for (SectionMaker* make : {step_section, finding_section})
+    if (!hang_alone) document.add(make(report, bounded));
+  for (size_t s = static_cast<size_t>(Section::kHang) + 1; s < kSections; ++s) {
     const bool wanted = is_asked_for(bounded, static_cast<Section>(s)) ||
                         (!bounded.sections && kKinds[s].by_itself(report));
     if (wanted) document.add(kKinds[s].make(report, bounded));

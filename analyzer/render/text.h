@@ -15,8 +15,10 @@
 
 namespace dprof::analyzer {
 
-// The sections after the findings, in the order of the report.
+// The sections after the findings, in the order of the report. kHang stands before them; asked for
+// alone, nothing but the head is beside it.
 enum class Section : uint8_t {
+  kHang,
   kRanks,
   kPhases,
   kMemory,
@@ -33,7 +35,7 @@ enum class Section : uint8_t {
   kClocks,
   kUnknown,
 };
-inline constexpr size_t kSections = 15;
+inline constexpr size_t kSections = 16;
 [[nodiscard]] std::string_view word_of(Section section);            // "ranks"
 [[nodiscard]] std::string section_words(std::string_view between);  // all of them
 

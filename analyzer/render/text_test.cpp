@@ -14,6 +14,7 @@
 namespace dprof::analyzer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -246,6 +247,21 @@ TEST(RenderText, EnergyHasItsBoundOrSaysWhyThereIsNone) {
   EXPECT_THAT(render_text(report, {.sections = {{Section::kEnergy}}}),
               HasSubstr("ENERGY   not known: the GPUs were not sampled"));
   EXPECT_THAT(render_text(report), Not(HasSubstr("energy")));
+}
+
+TEST(RenderText, AHangAloneIsAFewLines) {
+  const TextOptions alone = {.sections = {{Section::kHang}}};
+  EXPECT_THAT(render_text(healthy_report(), alone),
+              AllOf(HasSubstr("HANG     no rank waits"), Not(HasSubstr("FINDINGS")),
+                    Not(HasSubstr("WHERE A STEP GOES"))));
+  EXPECT_THAT(render_text(healthy_report()), Not(HasSubstr("HANG")));
+  Report report = healthy_report();
+  report.hang = Hang{};
+  report.hang->state = "waiting";
+  const std::string text = render_text(report, alone);
+  EXPECT_THAT(text, AllOf(HasSubstr("HANG   waiting"), Not(HasSubstr("no rank waits"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("clock "), Not(HasSubstr("FINDINGS"))));
+  EXPECT_THAT(render_text(report), AllOf(HasSubstr("HANG   waiting"), HasSubstr("FINDINGS")));
 }
 
 TEST(RenderText, RanksThatAreAlikeAreOneLine) {
