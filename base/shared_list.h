@@ -3,16 +3,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 namespace dprof {
 
-// Reads like a const vector. Copies share memory.
+// Reads like a const vector. Copies share memory. T: an integer of at most 32 bits.
 template <typename T>
 class SharedList {
+  static_assert(std::is_integral_v<T> && sizeof(T) <= sizeof(int32_t));
+
  public:
   using value_type = T;
   using const_iterator = typename std::vector<T>::const_iterator;
@@ -41,14 +45,36 @@ class SharedList {
     return a.values_ == b.values_ || a.list() == b.list();
   }
 
+  // As stretches of equally distant values (first, distance, how many): the list of all ranks,
+  // which each of 10,000 ranks has, takes three numbers.
   template <typename Archive>
   void save(Archive& archive) const {
-    archive(list());
+    std::vector<int64_t> stretches;
+    for (const T value : list()) {
+      const auto next = static_cast<int64_t>(value);
+      if (!stretches.empty()) {
+        const int64_t first = *(stretches.end() - 3);
+        int64_t& distance = *(stretches.end() - 2);
+        int64_t& count = stretches.back();
+        if (count == 1) distance = next - first;
+        if (next == first + distance * count) {
+          ++count;
+          continue;
+        }
+      }
+      stretches.insert(stretches.end(), {next, 0, 1});
+    }
+    archive(stretches);
   }
   template <typename Archive>
   void load(Archive& archive) {
+    std::vector<int64_t> stretches;
+    archive(stretches);
     std::vector<T> values;
-    archive(values);
+    for (size_t at = 0; at + 2 < stretches.size(); at += 3) {
+      for (int64_t i = 0; i < stretches[at + 2]; ++i)
+        values.push_back(static_cast<T>(stretches[at] + stretches[at + 1] * i));
+    }
     *this = SharedList(std::move(values));
   }
 

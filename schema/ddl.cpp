@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "schema/communicator_members.h"
 #include "schema/packed_collective.h"
 
 namespace dprof::schema {
@@ -87,7 +88,7 @@ std::string create_tables() {
     if (table.rows_in.empty()) sql += create_table(table);
   }
   for (const Table& table : kTablesBehindViews) sql += create_table(table);
-  return sql + create_collective_view();
+  return sql + create_collective_view() + create_communicator_member_view();
 }
 
 std::string create_views(int64_t version) {

@@ -9,7 +9,7 @@
 namespace dprof::schema {
 
 inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of the file
-inline constexpr int kUserVersion = 5;
+inline constexpr int kUserVersion = 6;
 
 inline constexpr Column kMetaColumns[] = {
     {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
@@ -136,6 +136,16 @@ inline constexpr Column kCommunicatorMemberColumns[] = {
      "communicator"},
     {"member", Type::kInteger, Unit::kNone, 1, "Number within the communicator."},
     {"rank", Type::kInteger, Unit::kNone, 1, "Global rank of that member."},
+};
+// The table behind `communicator_member`.
+inline constexpr Column kCommunicatorMembersColumns[] = {
+    {"communicator_id", Type::kInteger, Unit::kNone, 6, "The communicator.", Null::kNever,
+     "communicator"},
+    {"member", Type::kInteger, Unit::kNone, 6, "Number of the first of these members."},
+    {"rank", Type::kInteger, Unit::kNone, 6, "Global rank of that member."},
+    {"count", Type::kInteger, Unit::kCount, 6, "How many members follow one another, at least 1."},
+    {"stride", Type::kInteger, Unit::kNone, 6,
+     "What each one's rank is above that of the one before."},
 };
 inline constexpr Column kCollectiveColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1,
@@ -407,7 +417,8 @@ inline constexpr Table kTables[] = {
     {"communicator", "CommunicatorRow", "id", "id", kCommunicatorColumns,
      "Groups of ranks that this process is in."},
     {"communicator_member", "CommunicatorMemberRow", "", "communicator_id, member",
-     kCommunicatorMemberColumns, "Global ranks of a communicator's members, where they are known."},
+     kCommunicatorMemberColumns, "Global ranks of a communicator's members, where they are known.",
+     1, "_communicator_members"},
     {"collective", "CollectiveRow", "id", "communicator, call", kCollectiveColumns,
      "This rank's part of each collective.", 1, "_collective"},
     {"step", "StepRow", "", "start_ns", kStepColumns,
@@ -445,6 +456,9 @@ inline constexpr Table kTablesBehindViews[] = {
      "What differs from one collective to the next.", 3},
     {"_collective_traits", "CollectiveTraitsRow", "id", "id", kCollectiveTraitsColumns,
      "What collectives have in common; two rows may be equal.", 3},
+    {"_communicator_members", "CommunicatorMembersRow", "", "communicator_id, member",
+     kCommunicatorMembersColumns, "Members of a communicator whose ranks are equally far apart.",
+     6},
 };
 
 // Keys of `meta`. Which exist depends on what could be determined: a missing key is "unknown".

@@ -10,6 +10,8 @@
 namespace dprof::schema {
 namespace {
 
+constexpr char kDamagedHint[] =
+    "the file is damaged or was changed by another program; `dprof recover RUN` may help";
 constexpr std::string_view kWhatATraceIs =
     "a dprof trace is one rank's file in a run folder: RUN/rank-00000.dprof";
 
@@ -64,17 +66,23 @@ Status check_columns(const Database& trace, int64_t version) {
     const Result<Statement> probe = trace.prepare(
         fmt::format("SELECT {} FROM \"{}\"", column_list(table, version), table.name));
     if (!probe.ok()) {
-      return fail(
-          Code::kDamaged, fmt::format("{} (table {})", probe.error().what, table.name),
-          "the file is damaged or was changed by another program; `dprof recover RUN` may help");
+      return fail(Code::kDamaged, fmt::format("{} (table {})", probe.error().what, table.name),
+                  kDamagedHint);
     }
   }
   return Done{};
 }
 
-// Ordered by its key instead of its row numbers, which a view does not have; its key is that of the
-// table behind it.
-bool is_by_key(const Table& table) { return table.name == "meta" || !table.rows_in.empty(); }
+// Has no row numbers: a view, or the table of texts by key.
+bool is_without_row_numbers(const Table& table) {
+  return table.name == "meta" || !table.rows_in.empty();
+}
+
+// The order of a table's rows, as SQL. A view's key is that of the table behind it.
+std::string_view order_of(const Table& table) {
+  if (!is_without_row_numbers(table)) return "rowid";
+  return table.key.empty() ? table.order : table.key;
+}
 
 }  // namespace
 
@@ -128,8 +136,15 @@ Result<int64_t> TraceReader::count(std::string_view table) const {
   return database_.query_int(fmt::format("SELECT COUNT(*) FROM \"{}\"", table));
 }
 
+Error TraceReader::damaged_members() const {
+  return {Code::kDamaged,
+          fmt::format("{}: no communicator has such members (table {})", path().string(),
+                      CommunicatorMembersRow::kTable.name),
+          kDamagedHint};
+}
+
 std::optional<PageScan> TraceReader::scan(const Table& table) const {
-  if (is_by_key(table) || table.since > version_) return std::nullopt;
+  if (is_without_row_numbers(table) || table.since > version_) return std::nullopt;
   return PageScan::start(database_, table, version_);
 }
 
@@ -139,10 +154,9 @@ Result<Statement> TraceReader::select(const Table& table, std::string_view where
   if (table.since > version_) {
     return database_.prepare(fmt::format("SELECT {} WHERE 0", column_list(table, version_)));
   }
-  return database_.prepare(
-      fmt::format("SELECT {} FROM \"{}\"{}{} ORDER BY {} LIMIT -1 OFFSET {}",
-                  column_list(table, version_), table.name, where.empty() ? "" : " WHERE ", where,
-                  is_by_key(table) ? table.columns[0].name : "rowid", skipped));
+  return database_.prepare(fmt::format(
+      "SELECT {} FROM \"{}\"{}{} ORDER BY {} LIMIT -1 OFFSET {}", column_list(table, version_),
+      table.name, where.empty() ? "" : " WHERE ", where, order_of(table), skipped));
 }
 
 }  // namespace dprof::schema

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "schema/communicator_members.h"
 #include "schema/database.h"
 #include "schema/generated/rows.h"
 #include "schema/page_scan.h"
@@ -51,7 +52,10 @@ class TraceReader {
   TraceReader(Database database, int64_t version)
       : database_(std::move(database)), version_(version) {}
   Result<Statement> select(const Table& table, std::string_view where, int64_t skipped) const;
+  template <typename Visit>
+  Status for_each_communicator_member(Visit&& visit) const;
   [[nodiscard]] std::optional<PageScan> scan(const Table& table) const;
+  [[nodiscard]] Error damaged_members() const;
 
   Database database_;
   int64_t version_;  // schema version of the file
@@ -101,6 +105,10 @@ void read_row(const Source& source, Row& row) {
 
 template <typename Row, typename Visit>
 Status TraceReader::for_each(Visit&& visit, std::string_view where) const {
+  if constexpr (std::is_same_v<Row, CommunicatorMemberRow>) {
+    if (where.empty() && version_ >= CommunicatorMembersRow::kTable.since)
+      return for_each_communicator_member(visit);
+  }
   Row row;
   std::optional<PageScan> pages = where.empty() ? scan(Row::kTable) : std::nullopt;
   while (pages && pages->next()) {
@@ -117,6 +125,17 @@ Status TraceReader::for_each(Visit&& visit, std::string_view where) const {
     internal::read_row(*statement, row);
     visit(static_cast<const Row&>(row));
   }
+}
+
+// Without its view, which takes microseconds a row.
+template <typename Visit>
+Status TraceReader::for_each_communicator_member(Visit&& visit) const {
+  bool damaged = false;
+  Status read = for_each<CommunicatorMembersRow>([&](const CommunicatorMembersRow& row) {
+    if (!damaged) damaged = !for_each_member(row, visit);
+  });
+  if (damaged) return fail(damaged_members());
+  return read;
 }
 
 template <typename Row>

@@ -94,6 +94,17 @@ TEST_F(TraceTest, EveryTableRoundTrips) {
   });
 }
 
+// SQL that makes a table, as `version` had it, in place of the view of today.
+std::string view_to_table(const Table& table, int version) {
+  std::string columns;
+  for (const Column& column : table.columns) {
+    if (column.since > version) continue;
+    columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
+    if (column.name == table.key) columns += " INTEGER PRIMARY KEY";
+  }
+  return fmt::format("DROP VIEW \"{0}\"; CREATE TABLE \"{0}\" ({1});", table.name, columns);
+}
+
 // Turns a new file into one of an older version: without later tables and columns, and with tables
 // where there are views now.
 void make_older(const fs::path& file, int version) {
@@ -106,13 +117,7 @@ void make_older(const fs::path& file, int version) {
     execute(fmt::format("DROP VIEW IF EXISTS \"{}_text\"", table.name));
   for (const Table& table : kTables) {
     if (!table.rows_in.empty()) {
-      std::string columns;
-      for (const Column& column : table.columns) {
-        if (column.since > version) continue;
-        columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
-        if (column.name == table.key) columns += " INTEGER PRIMARY KEY";
-      }
-      execute(fmt::format("DROP VIEW \"{0}\"; CREATE TABLE \"{0}\" ({1})", table.name, columns));
+      execute(view_to_table(table, version));
     } else if (table.since > version) {
       execute(fmt::format("DROP TABLE \"{}\"", table.name));
     } else {
@@ -147,7 +152,7 @@ TEST_F(TraceTest, FilesOfVersion1AreRead) {
   EXPECT_EQ(*reader->count("capture"), 0);
 }
 
-// Removes what was added after `version`, 3 or later: before, there were no views of packed tables.
+// Removes what was added after `version`, 3 or later: before, collectives were no view.
 void make_slightly_older(const fs::path& file, int version) {
   Database database = *Database::open(file, Database::Mode::kReadWrite);
   std::string sql = fmt::format("PRAGMA user_version = {};", version);
@@ -155,6 +160,8 @@ void make_slightly_older(const fs::path& file, int version) {
     sql += fmt::format("DROP VIEW IF EXISTS \"{}_text\";", table.name);
   for (const Table& table : kTables) {
     if (table.since > version) sql += fmt::format("DROP TABLE \"{}\";", table.name);
+    if (table.rows_in == CommunicatorMembersRow::kTable.name)
+      sql += view_to_table(table, version) + fmt::format("DROP TABLE \"{}\";", table.rows_in);
     if (table.since > version || !table.rows_in.empty()) continue;
     for (const Column& column : table.columns) {
       if (column.since > version)
@@ -163,6 +170,21 @@ void make_slightly_older(const fs::path& file, int version) {
   }
   const Status done = database.execute(sql);
   ASSERT_TRUE(done.ok()) << done.error().what;
+}
+
+TEST_F(TraceTest, FilesOfVersion5HaveARowForEachMember) {
+  ASSERT_TRUE((*TraceWriter::create(path()))->finish().ok());
+  make_slightly_older(path(), 5);
+  {
+    auto writer = *TraceWriter::reopen(path());
+    for (int64_t member = 0; member < 3; ++member)
+      ASSERT_TRUE(writer->append(CommunicatorMemberRow{1, member, 2 * member}).ok());
+    ASSERT_TRUE(writer->finish().ok());
+  }
+  const auto reader = TraceReader::open(path());
+  ASSERT_TRUE(reader.ok()) << reader.error().what;
+  EXPECT_TRUE(*reader->read_all<CommunicatorMemberRow>() ==
+              (std::vector<CommunicatorMemberRow>{{1, 0, 0}, {1, 1, 2}, {1, 2, 4}}));
 }
 
 TEST_F(TraceTest, FilesOfVersion4HaveNoStacksOfAllocations) {
@@ -190,6 +212,17 @@ TEST_F(TraceTest, FilesOfVersion3HaveNoStacks) {
   const auto reader = TraceReader::open(path());
   ASSERT_TRUE(reader.ok()) << reader.error().what;
   EXPECT_TRUE(reader->read_all<StackFrameRow>()->empty());
+}
+
+TEST_F(TraceTest, OneThatIsSaidToBeSmallIsSmallAtOnce) {
+  using Writer = TraceWriter;
+  ASSERT_TRUE(
+      (*Writer::create(path(), Writer::Journal::kNone, Writer::Size::kSmall))->finish().ok());
+  const auto small = std::filesystem::file_size(path());
+  std::filesystem::remove(path());
+  ASSERT_TRUE((*Writer::create(path(), Writer::Journal::kNone))->finish().ok());
+  EXPECT_NEAR(static_cast<double>(small), static_cast<double>(std::filesystem::file_size(path())),
+              2048);
 }
 
 TEST_F(TraceTest, AnEmptyTraceIsSmallAndASmallOneKeepsItsRows) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "schema/communicator_members.h"
 #include "schema/database.h"
 #include "schema/ddl.h"
 #include "schema/packed_collective.h"
@@ -27,6 +28,7 @@ constexpr int kRowsPerInsert = 16;
 // KiB make inserts a quarter faster than 4 KiB. No secondary index: it would cost half the speed
 // and 22 bytes a row. A log that a reader has made large shrinks once it is used up.
 constexpr char kPageSize[] = "PRAGMA page_size = 16384;";
+constexpr int64_t kSmallPage = 1024;
 constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
 // A reader's lock would make a commit fail: readers are kept out.
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
@@ -34,7 +36,6 @@ constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_m
 // Traces up to this size are packed when finished: an empty one has a page for each table, 475 kB,
 // which 10,000 ranks multiply. With 1 KiB pages it takes 60 kB, and packing 5 ms.
 constexpr int64_t kPackedBytes = 1 << 20;
-constexpr char kPack[] = "PRAGMA page_size = 1024; VACUUM;";
 constexpr char kSetUp[] =
     "PRAGMA synchronous = OFF;PRAGMA wal_autocheckpoint = 2000;PRAGMA journal_size_limit = 67108864;PRAGMA temp_store = MEMORY;";
 
@@ -138,6 +139,8 @@ class Inserter {
   std::optional<Statement> many_, one_;
 };
 
+std::string small_pages() { return fmt::format("PRAGMA page_size = {};", kSmallPage); }
+
 std::string settings_of(TraceWriter::Journal journal) {
   const char* const mode = journal == TraceWriter::Journal::kWriteAhead ? kWriteAhead
                            : journal == TraceWriter::Journal::kRollback ? kRollback
@@ -153,12 +156,13 @@ Status refuse_existing(const std::filesystem::path& path) {
 }
 
 // A new file with all tables, or no file.
-Result<Database> make_file(const std::filesystem::path& path, const std::string& settings) {
+Result<Database> make_file(const std::filesystem::path& path, const std::string& settings,
+                           const std::string& page_size = kPageSize) {
   Result<Database> database = Database::open(path, Database::Mode::kCreate);
   if (!database.ok()) return database;
   // All tables or none: a process killed now leaves no partial schema.
   const std::string tables = fmt::format("BEGIN;\n{}COMMIT;\n", create_tables());
-  for (const std::string& sql : {kPageSize + settings, tables}) {
+  for (const std::string& sql : {page_size + settings, tables}) {
     const Status done = database->execute(sql);
     if (done.ok()) continue;
     const Error& why = done.error();
@@ -181,9 +185,9 @@ struct Kept {
 
   std::tuple<std::vector<StringRow>, std::vector<ThreadRow>, std::vector<DeviceRow>,
              std::vector<StreamRow>, std::vector<CommunicatorRow>,
-             std::vector<CommunicatorMemberRow>, std::vector<CollectiveTraitsRow>,
-             std::vector<NvtxSchemaRow>, std::vector<CaptureRow>, std::vector<LossRow>,
-             std::vector<DiagnosticRow>>
+             std::vector<CommunicatorMemberRow>, std::vector<CommunicatorMembersRow>,
+             std::vector<CollectiveTraitsRow>, std::vector<NvtxSchemaRow>, std::vector<CaptureRow>,
+             std::vector<LossRow>, std::vector<DiagnosticRow>>
       rows;
   std::vector<Closing> closings;                 // of ranges already in the file
   std::vector<PackedCollectiveRow> collectives;  // changes of those already in the file
@@ -203,6 +207,7 @@ struct TraceWriter::Impl {
   bool is_made = database.has_value();  // the file and its tables exist
   std::optional<Error> failed;          // the first failure; nothing is written until resume()
   bool in_transaction = false;
+  bool has_small_pages = false;
   int64_t rows = 0;
   std::unordered_map<std::string, int64_t> string_ids;
   std::vector<StringRow> new_strings;
@@ -212,17 +217,19 @@ struct TraceWriter::Impl {
   int64_t last_collective_id = 0, committed_collective_id = 0;
   std::optional<Statement> close_range, update_collective;
   CollectiveTraits traits{1};
-  int64_t version = kUserVersion;  // schema version of the file
+  std::optional<CommunicatorMembersRow> members;  // the next member may belong to them
+  int64_t version = kUserVersion;                 // schema version of the file
   using Inserters =
       std::tuple<Inserter<StringRow>, Inserter<ThreadRow>, Inserter<DeviceRow>, Inserter<StreamRow>,
                  Inserter<HostRangeRow>, Inserter<RangeDetailRow>, Inserter<NvtxSchemaRow>,
                  Inserter<GpuActivityRow>, Inserter<GpuDependencyRow>, Inserter<CommunicatorRow>,
-                 Inserter<CommunicatorMemberRow>, Inserter<PackedCollectiveRow>,
-                 Inserter<CollectiveTraitsRow>, Inserter<StepRow>, Inserter<MemoryEventRow>,
-                 Inserter<MemorySampleRow>, Inserter<LoaderEventRow>, Inserter<ClockSampleRow>,
-                 Inserter<ClockProbeRow>, Inserter<SystemSampleRow>, Inserter<CaptureRow>,
-                 Inserter<KernelShapeRow>, Inserter<NcclEventRow>, Inserter<StackFrameRow>,
-                 Inserter<CallStackRow>, Inserter<LossRow>, Inserter<DiagnosticRow>>;
+                 Inserter<CommunicatorMemberRow>, Inserter<CommunicatorMembersRow>,
+                 Inserter<PackedCollectiveRow>, Inserter<CollectiveTraitsRow>, Inserter<StepRow>,
+                 Inserter<MemoryEventRow>, Inserter<MemorySampleRow>, Inserter<LoaderEventRow>,
+                 Inserter<ClockSampleRow>, Inserter<ClockProbeRow>, Inserter<SystemSampleRow>,
+                 Inserter<CaptureRow>, Inserter<KernelShapeRow>, Inserter<NcclEventRow>,
+                 Inserter<StackFrameRow>, Inserter<CallStackRow>, Inserter<LossRow>,
+                 Inserter<DiagnosticRow>>;
   Inserters inserters;
 
   // Keeps the first failure and passes it on.
@@ -268,8 +275,23 @@ struct TraceWriter::Impl {
     return both.row;
   }
 
+  Status add_member(const CommunicatorMemberRow& row) {
+    if (version < CommunicatorMembersRow::kTable.since) return append(row);
+    if (members && extend(*members, row)) return failed ? Status(fail(*failed)) : Done{};
+    Status written = end_members();
+    members = members_of(row);
+    return written;
+  }
+
+  Status end_members() {
+    if (!members) return Done{};
+    const CommunicatorMembersRow row = *std::exchange(members, std::nullopt);
+    return append(row);
+  }
+
   // Inserts all gathered rows, in every table.
   Status insert_pending() {
+    if (const Status done = end_members(); !done.ok()) return fail(done.error());
     for (const StringRow& row : new_strings) {
       if (const Status done = append(row); !done.ok()) return fail(done.error());
     }
@@ -416,10 +438,11 @@ TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TraceWriter::~TraceWriter() = default;
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
-                                                         Journal journal) {
+                                                         Journal journal, Size size) {
   if (const Status free = refuse_existing(path); !free.ok()) return fail(free.error());
   const std::string settings = settings_of(journal);
-  Result<Database> database = make_file(path, settings);
+  Result<Database> database =
+      make_file(path, settings, size == Size::kSmall ? small_pages() : kPageSize);
   if (!database.ok()) return fail(database.error());
   return adopt(*std::move(database), settings);
 }
@@ -433,10 +456,14 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create_when_possible(
   return started(std::make_unique<Impl>(path, std::move(settings), database.error()));
 }
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::reopen(const std::filesystem::path& path) {
+Result<std::unique_ptr<TraceWriter>> TraceWriter::reopen(const std::filesystem::path& path,
+                                                         std::optional<Journal> journal) {
   Result<Database> database = Database::open(path, Database::Mode::kReadWrite);
   if (!database.ok()) return fail(database.error());
-  return adopt(*std::move(database), {});
+  if (!journal) return adopt(*std::move(database), {});
+  const std::string settings = settings_of(*journal);
+  if (const Status done = database->execute(settings); !done.ok()) return fail(done.error());
+  return adopt(*std::move(database), settings);
 }
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database, std::string settings) {
@@ -444,6 +471,9 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database, std::
   const Result<int64_t> version = impl->database->query_int("PRAGMA user_version");
   if (!version.ok()) return fail(version.error());
   impl->version = *version;
+  const Result<int64_t> page = impl->database->query_int("PRAGMA page_size");
+  if (!page.ok()) return fail(page.error());
+  impl->has_small_pages = *page == kSmallPage;
   if (*version >= PackedCollectiveRow::kTable.since) {
     const Result<int64_t> first =
         impl->database->query_int("SELECT coalesce(max(id), 0) + 1 FROM _collective_traits");
@@ -473,6 +503,8 @@ Status TraceWriter::append(const Row& row) {
   ++impl_->rows;
   if constexpr (std::is_same_v<Row, CollectiveRow>) {
     return impl_->append(impl_->packed(row));
+  } else if constexpr (std::is_same_v<Row, CommunicatorMemberRow>) {
+    return impl_->add_member(row);
   } else {
     return impl_->append(row);
   }
@@ -586,8 +618,8 @@ Result<bool> TraceWriter::finish() {
     const Result<int64_t> bytes = impl_->database->query_int(
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
     // If a reader holds it or the disk is full, it stays unpacked, which is complete, too.
-    if (bytes.ok() && *bytes <= kPackedBytes)
-      static_cast<void>(impl_->database->execute(kPack).ok());
+    if (!impl_->has_small_pages && bytes.ok() && *bytes <= kPackedBytes)
+      static_cast<void>(impl_->database->execute(small_pages() + "VACUUM;").ok());
     return true;
   }
   if (mode.ok() || impl_->database->is_busy()) return false;

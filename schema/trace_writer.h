@@ -23,9 +23,9 @@ inline constexpr bool kOutlivesFailure =
     std::is_same_v<Row, StringRow> || std::is_same_v<Row, ThreadRow> ||
     std::is_same_v<Row, DeviceRow> || std::is_same_v<Row, StreamRow> ||
     std::is_same_v<Row, CommunicatorRow> || std::is_same_v<Row, CommunicatorMemberRow> ||
-    std::is_same_v<Row, CollectiveTraitsRow> || std::is_same_v<Row, NvtxSchemaRow> ||
-    std::is_same_v<Row, CaptureRow> || std::is_same_v<Row, LossRow> ||
-    std::is_same_v<Row, DiagnosticRow>;
+    std::is_same_v<Row, CommunicatorMembersRow> || std::is_same_v<Row, CollectiveTraitsRow> ||
+    std::is_same_v<Row, NvtxSchemaRow> || std::is_same_v<Row, CaptureRow> ||
+    std::is_same_v<Row, LossRow> || std::is_same_v<Row, DiagnosticRow>;
 
 // Rows are gathered, inserted many at a time, and become durable (against the death of this
 // process) with commit().
@@ -42,17 +42,23 @@ class TraceWriter {
   // useless after a failed write or the death of its writer.
   enum class Journal : uint8_t { kWriteAhead, kRollback, kNone };
 
+  // kSmall: at most about 1 MiB is expected. It is then written as finish() would rewrite it.
+  enum class Size : uint8_t { kUnknown, kSmall };
+
   // Refuses an existing path.
   static Result<std::unique_ptr<TraceWriter>> create(const std::filesystem::path& path,
-                                                     Journal journal = Journal::kWriteAhead);
+                                                     Journal journal = Journal::kWriteAhead,
+                                                     Size size = Size::kUnknown);
 
   // The same for a recorder, which cannot choose another time: if the file cannot be made at
   // present (disk full, …), the writer starts in the failed state, and resume() makes the file.
   static Result<std::unique_ptr<TraceWriter>> create_when_possible(
       const std::filesystem::path& path, Journal journal = Journal::kWriteAhead);
 
-  // Opens a trace whose recorder died, to finish it. SQLite restores what was committed.
-  static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path);
+  // Opens a trace to add to it. SQLite restores what was committed before its writer died. Without
+  // a journal, what is added is on the disk before commit() returns, and can be rolled back.
+  static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path,
+                                                     std::optional<Journal> journal = {});
   ~TraceWriter();
 
   // Appends one row. Row numbers (`id`) are the caller's. Row: any of generated/rows.h except

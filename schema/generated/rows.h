@@ -1358,6 +1358,27 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.relative);
 }
 
+// Members of a communicator whose ranks are equally far apart.
+struct CommunicatorMembersRow {
+  static constexpr const Table& kTable = kTablesBehindViews[2];
+  int64_t communicator_id{};
+  int64_t member{};
+  int64_t rank{};
+  int64_t count{};
+  int64_t stride{};
+
+  friend bool operator==(const CommunicatorMembersRow&, const CommunicatorMembersRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, CommunicatorMembersRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.communicator_id);
+  visit(row.member);
+  visit(row.rank);
+  visit(row.count);
+  visit(row.stride);
+}
+
 // Calls visit.template operator()<Row>() for each row type, in the order of kTables.
 template <typename Visit>
 void for_each_row_type(Visit&& visit) {

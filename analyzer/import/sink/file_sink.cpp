@@ -13,6 +13,20 @@ namespace dprof::analyzer {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// A file of a few calls, as one of 10,000 ranks leaves it, makes a trace of a few pages.
+constexpr uintmax_t kSmallFile = 256 << 10;
+
+schema::TraceWriter::Size size_of_trace(const fs::path& file) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(file, error);
+  return !error && bytes <= kSmallFile ? schema::TraceWriter::Size::kSmall
+                                       : schema::TraceWriter::Size::kUnknown;
+}
+
+}  // namespace
+
 struct FileSink::Impl {
   Place place;
   fs::path path;
@@ -42,8 +56,8 @@ Result<TraceSink*> FileSink::open_trace() {
       impl_->place.folder / fmt::format("{}-{}.dprof", impl_->place.name, impl_->made.size() + 1);
   auto sink = std::make_unique<TraceSink::Impl>(impl_->place.folder);
   // A failed file is removed with its folder.
-  Result<std::unique_ptr<schema::TraceWriter>> writer =
-      schema::TraceWriter::create(path, schema::TraceWriter::Journal::kNone);
+  Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::create(
+      path, schema::TraceWriter::Journal::kNone, size_of_trace(impl_->path));
   if (!writer.ok()) return fail(writer.error());
   sink->writer = *std::move(writer);
   sink->path = impl_->path;

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <set>
 
+#include "base/in_threads.h"
 #include "schema/diagnostics.h"
 #include "schema/trace_writer.h"
 
@@ -143,7 +145,7 @@ void RunSink::add(FileResult result) {
 // Adds data known only at the end to a written trace.
 Status RunSink::Impl::complete(const Written& trace, const Diagnostic* remark) const {
   const Result<std::unique_ptr<schema::TraceWriter>> writer =
-      schema::TraceWriter::reopen(trace.path);
+      schema::TraceWriter::reopen(trace.path, schema::TraceWriter::Journal::kNone);
   if (!writer.ok()) return fail(writer.error());
   (*writer)->set_meta("rank", std::to_string(*trace.rank));
   if (remark != nullptr) {
@@ -188,22 +190,30 @@ Status RunSink::Impl::settle_ranks() {
     const std::optional<int> rank = rank_in_name(trace->from);
     return rank && named.insert(*rank).second;
   });
+  std::map<fs::path, int> traces_of;
+  for (const Placed& placed : written) ++traces_of[placed.trace.from];
   int next = 0;
+  std::vector<Diagnostic> remarks;
   for (Written* trace : without) {
     while (taken.contains(next)) ++next;
     trace->rank = by_name ? *rank_in_name(trace->from) : next;
     taken.insert(*trace->rank);
-    const auto of_same_file =
-        std::ranges::count(written, trace->from, [](const Placed& p) { return p.trace.from; });
-    const std::string_view by = by_name             ? "its name"
-                                : of_same_file == 1 ? "the order of the files"
-                                                    : "the order of its devices";
-    Diagnostic remark = make_diagnostic(
+    const std::string_view by = by_name                       ? "its name"
+                                : traces_of[trace->from] == 1 ? "the order of the files"
+                                                              : "the order of its devices";
+    remarks.push_back(make_diagnostic(
         "import_no_rank", fmt::format("{} does not state its rank; it counts as rank {}, by {}",
-                                      trace->from.filename().string(), *trace->rank, by));
-    if (Status done = complete(*trace, &remark); !done.ok()) return done;
-    summary.diagnostics.push_back(std::move(remark));
+                                      trace->from.filename().string(), *trace->rank, by)));
   }
+  std::vector<Status> completed(without.size(), Done{});
+  in_threads(
+      without.size(), 0, [&](size_t i) { completed[i] = complete(*without[i], &remarks[i]); },
+      [](size_t) { return true; });
+  for (const Status& status : completed) {
+    if (!status.ok()) return status;
+  }
+  summary.diagnostics.insert(summary.diagnostics.end(), std::make_move_iterator(remarks.begin()),
+                             std::make_move_iterator(remarks.end()));
   return Done{};
 }
 
