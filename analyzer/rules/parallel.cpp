@@ -66,14 +66,39 @@ int64_t phase_ns(const RuleInput& input, std::string_view name) {
   return longest;
 }
 
-// Micro-batches that a stage computes in a step; 0 = unknown.
+// Micro-batches that a stage computes in a step; 0 = unknown. Each is a forward and a backward; the
+// first forward may have another name.
 double micro_batches(const RuleInput& input) {
   double most = 0;
+  bool in_stages = false;
   if (!input.report.phases) return 0;
   for (const PhaseSummary& phase : *input.report.phases) {
-    if (phase.name != "stage_forward") continue;
+    if (phase.name != "stage_forward" && phase.name != "stage_backward") continue;
+    in_stages |= phase.name == "stage_forward";
     for (const RankPhase& rank : phase.per_rank) most = std::max(most, rank.per_step);
   }
+  return in_stages ? most : 0;
+}
+
+// Ranks that messages connect, most of all: a pipeline. Its replicas send each other none.
+size_t stages_of_a_pipeline(const std::vector<Message>& messages) {
+  std::map<int, int> before;  // towards the lowest rank of its pipeline
+  const auto first_of = [&](int rank) {
+    int at = rank;
+    for (auto next = before.find(at); next != before.end() && next->second != at;
+         next = before.find(at)) {
+      at = next->second;
+    }
+    return before[rank] = at;
+  };
+  for (const Message& message : messages) {
+    if (!message.from || !message.to) continue;
+    const auto [low, high] = std::minmax({first_of(*message.from), first_of(*message.to)});
+    before[high] = low;
+  }
+  std::map<int, size_t> sizes;
+  size_t most = 0;
+  for (const auto& [rank, next] : before) most = std::max(most, ++sizes[first_of(rank)]);
   return most;
 }
 
@@ -101,35 +126,37 @@ std::optional<Measured> bubble(const RuleInput& input) {
   const double batches = micro_batches(input);
   const int64_t steps = steady_steps(input);
   if (batches <= 0 || steps <= 0 || !input.report.overlap || input.matching == nullptr) return {};
-  std::set<int> stages;
+  std::set<int> members;
   for (const Message& message : input.matching->messages) {
-    if (message.from) stages.insert(*message.from);
-    if (message.to) stages.insert(*message.to);
+    if (message.from) members.insert(*message.from);
+    if (message.to) members.insert(*message.to);
   }
-  const auto n = static_cast<double>(stages.size());
-  if (n < 2 || batches >= kEnoughPerStage * n) return {};
+  const size_t count = stages_of_a_pipeline(input.matching->messages);
+  const auto n = static_cast<double>(count);
+  if (count < 2 || batches >= kEnoughPerStage * n) return {};
   // Time held up by others: a stage's idleness; its own transfers do not count.
   std::vector<int64_t> waits;
   for (const RankOverlap& rank : input.report.overlap->per_rank) {
-    if (stages.contains(rank.rank)) waits.push_back(rank.exposed_wait_ns / steps);
+    if (members.contains(rank.rank)) waits.push_back(rank.exposed_wait_ns / steps);
   }
   const int64_t wait = median_ns(waits);
   const double now = ideal_bubble(n, batches);
   const double then = ideal_bubble(n, kEnoughPerStage * n);
   const auto cost = static_cast<int64_t>(static_cast<double>(wait) * (1 - then / now));
-  const std::vector<int> ranks(stages.begin(), stages.end());
+  const std::vector<int> ranks(members.begin(), members.end());
   return Measured{.cost_ns = cost,
                   .ranks = ranks,
                   .figures = {{"batches", fmt::format("{:.0f}", batches)},
                               {"batches in flight", fmt::format("{:.0f} micro-batch{}", batches,
                                                                 batches == 1 ? "" : "es")},
+                              {"stages", fmt::format("{}", count)},
                               {"wait", ms(wait)},
                               {"now", format_share(now)},
                               {"enough", fmt::format("{:.0f}", kEnoughPerStage * n)},
                               {"then", format_share(then)}},
                   .evidence = evidence_of(input, ranks, Marker::kForward),
                   .advice = fmt::format("use at least {:.0f} micro-batches per step for {} stages",
-                                        kEnoughPerStage * n, stages.size())};
+                                        kEnoughPerStage * n, count)};
 }
 
 }  // namespace
@@ -195,10 +222,12 @@ constexpr Rule kBubble = {
     .judged = {.cause = "stage_imbalance", .confidence = 0.6, .at_least = kInfoShare},
     .title = "pipeline stages are idle with only {batches in flight} in flight: {cost}",
     .detail =
-        "the median of {n} stages waits {wait} per step; "
-        "equal stages would be idle for {now} of a step, or for {then} with {enough} micro-batches; {upper bound}",
-    .decided_by = {"{batches} ranges named stage_forward per step; {n} ranks pass messages",
-                   "(P - 1) / (M + P - 1): {now} now, {then} with M = 4 P"},
+        "the median of {n} ranks waits {wait} per step; "
+        "{stages} equal stages would be idle for {now} of a step, or for {then} with {enough} micro-batches; {upper bound}",
+    .decided_by =
+        {"{batches} micro-batches per step, by ranges named stage_forward and stage_backward; "
+         "messages connect {stages} of {n} ranks with each other",
+         "(P - 1) / (M + P - 1): {now} now, {then} with M = 4 P"},
     .refuted_by = {"a run with more and smaller micro-batches that is no faster"},
     .measure = bubble};
 

@@ -150,6 +150,23 @@ TEST(Bubble, FewMicroBatches) {
   EXPECT_THAT(found_startup(calm, "parallel.bubble"), IsEmpty()) << "nobody waits";
 }
 
+TEST(Bubble, ReplicasAreNoStages) {
+  CommRun run(8);
+  for (int r = 0; r < 6; ++r) {  // even ranks are one pipeline, odd ones the other
+    run.message(r, r + 2);
+    run.message(r + 2, r);
+  }
+  mark(run, "stage_forward", 3, 10 * kNsPerMs);  // the first one is named forward
+  mark(run, "stage_backward", 4, 10 * kNsPerMs);
+  run.wait_all(40 * kNsPerMs);
+  const std::vector<Finding> findings = found_startup(run, "parallel.bubble");
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].advice, HasSubstr("at least 16 micro-batches per step for 4 stages"));
+  EXPECT_THAT(findings[0].title, HasSubstr("only 4 micro-batches"));
+  EXPECT_THAT(findings[0].detail, HasSubstr("the median of 8 ranks waits 40"));
+  EXPECT_THAT(findings[0].detail, HasSubstr("4 equal stages would be idle for 43 %"));
+}
+
 // Steps of four micro-batches; those at `partial` have two.
 CommRun accumulating_start(const std::vector<size_t>& partial) {
   CommRun run(2);
