@@ -265,6 +265,7 @@ class Analyst {
                                            WhatIfModel::Beside{.quality = *report().replay,
                                                                .overlap = report().overlap,
                                                                .contention = report().contention});
+    if (Status good = tell("what-if", 0.89); !good.ok()) return good;
     if (!options_.what_if.empty()) {
       Result<WhatIf> answer = model_->answer(options_.what_if);
       if (!answer.ok()) return fail(answer.error());

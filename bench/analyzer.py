@@ -304,8 +304,9 @@ def export(bench):
 
 def many_ranks(bench):
     ranks, steps = bench.size((1000, 100), (40, 20))
-    name = f"report of {ranks:,} ranks × {steps} steps"
-    if not bench.wants(name):
+    name, replay = f"report of {ranks:,} ranks × {steps} steps", "replay, of the analysis of that report"
+    questions = "what-if questions asked unasked, likewise"
+    if not bench.wants(name, replay, questions):
         return
     run = bench.scratch / "many"
     try:
@@ -313,8 +314,9 @@ def many_ranks(bench):
                          "--steps", steps, "--rows-per-step", 200, "--buckets", 20, "--no-probes")
 
         measured = bench.several(lambda: bench.dprof("report", run, "--no-cache", "--format", "json"), count=3)
+        stages = bench.several(lambda: bench.part("stages", run), count=3)
     except NotMeasured as reason:
-        not_measured(bench, [(name, "≤ 60 s")], reason)
+        not_measured(bench, [(name, "≤ 60 s"), (replay, "≤ 30 %"), (questions, "≤ 30 %")], reason)
         return
     finally:
         shutil.rmtree(run, ignore_errors=True)
@@ -322,6 +324,8 @@ def many_ranks(bench):
                         f"{statistics.median(r.peak_bytes for r in measured) / MB:.0f} MB of memory",
                         f"{len(os.sched_getaffinity(0))} cores"])
     bench.judge(name, [r.wall_s for r in measured], 60, "s", remark=remark)
+    for what, part in ((replay, "replay_s"), (questions, "questions_s")):
+        bench.judge(what, [100 * one[part] / one["wall_s"] for one in stages], 30, "%")
 
 
 def main():

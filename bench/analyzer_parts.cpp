@@ -6,12 +6,15 @@
 //                                               kernels, collectives, marked steps
 //   bench_analyzer digest FILE                  reads it into a digest
 //   bench_analyzer attribute --ranges N --kernels M    kernels to nested ranges, in memory
+//   bench_analyzer stages RUN                   analyses a run: how long in all, in the replay, in
+//   its questions
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 
+#include "analyzer/analysis.h"
 #include "analyzer/digest/attribution.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/run/run.h"
@@ -100,6 +103,27 @@ int attribute(int64_t ranges, int64_t kernels) {
   return 1;
 }
 
+// The questions are those that a report asks unasked; the critical path is with them.
+int stages(const std::filesystem::path& folder) {
+  const Result<analyzer::Run> run = analyzer::open_run({folder});
+  if (!run.ok()) return refuse(run.error());
+  const Stopwatch watch;
+  double begin = 0;
+  double asked = 0;
+  double end = 0;
+  const auto see = [&](std::string_view stage, double /*share*/) {
+    if (stage == "replay") begin = watch.wall_s();
+    if (stage == "what-if") asked = watch.wall_s();
+    if (stage == "stragglers") end = watch.wall_s();
+    return true;
+  };
+  const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, {.pieces = false}, see);
+  if (!analysis.ok()) return refuse(analysis.error());
+  fmt::print("{{\"wall_s\": {:.4f}, \"replay_s\": {:.4f}, \"questions_s\": {:.4f}}}\n",
+             watch.wall_s(), asked - begin, end - asked);
+  return 0;
+}
+
 int run(int argc, char** argv) {
   std::string path;
   int64_t rows = 0;
@@ -115,7 +139,10 @@ int run(int argc, char** argv) {
   CLI::App* attributes = app.add_subcommand("attribute", "attributes kernels to ranges");
   attributes->add_option("--ranges", ranges)->required();
   attributes->add_option("--kernels", kernels)->required();
+  CLI::App* staged = app.add_subcommand("stages", "analyses a run");
+  staged->add_option("RUN", path)->required();
   CLI11_PARSE(app, argc, argv);
+  if (staged->parsed()) return stages(path);
   if (digests->parsed()) return digest(path);
   if (attributes->parsed()) return attribute(ranges, kernels);
   const Result<int64_t> made = write_large_trace(path, rows);

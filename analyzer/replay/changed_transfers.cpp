@@ -181,7 +181,9 @@ std::vector<ChangedTransfers::Buckets> ChangedTransfers::buckets() const {
   for (TaskId task = 0; task < run_.roles.size(); ++task) {
     if (run_.roles[task].what == TaskRole::What::kStart) start_of[run_.roles[task].index] = task;
   }
-  std::map<std::pair<uint32_t, uint32_t>, Buckets> all;  // entry, step
+  uint32_t steps = 0;
+  for (const Move& move : run_.moves) steps = std::max(steps, move.step + 1);
+  std::vector<Buckets> all(run_.ranks.size() * steps);  // by entry and step
   for (size_t m = 0; m < run_.moves.size(); ++m) {
     const Move& move = run_.moves[m];
     const MoveKind& kind = run_.move_kinds[move.kind];
@@ -195,25 +197,24 @@ std::vector<ChangedTransfers::Buckets> ChangedTransfers::buckets() const {
       if (run_.roles[before].what == TaskRole::What::kMove) continue;
       one.ready_ns = std::max(one.ready_ns, static_cast<double>(known_.ends[before]));
     }
-    all[{move.entry, move.step}].of.push_back(one);
+    all[size_t{move.entry} * steps + move.step].of.push_back(one);
   }
   for (const Work& work : run_.works) {
-    const auto at = all.find({work.entry, work.step});
-    if (at == all.end()) continue;
+    if (work.step >= steps) continue;
+    Buckets& buckets = all[size_t{work.entry} * steps + work.step];
+    if (buckets.of.empty()) continue;
     for (uint32_t p = 0; p < work.parts; ++p) {
       const WorkPart& part = run_.parts[work.first_part + p];
       const WorkKind& kind = run_.work_kinds[part.kind];
       if (!kind.computes() || kind.phase_of() != Category::kBackward) continue;
-      at->second.backward_ns += static_cast<double>(part.ns);
-      at->second.backward_end_ns = static_cast<double>(known_.ends[work.task]);
+      buckets.backward_ns += static_cast<double>(part.ns);
+      buckets.backward_end_ns = static_cast<double>(known_.ends[work.task]);
     }
   }
-  std::vector<Buckets> result;
-  for (auto& [where, one] : all) {
-    std::ranges::stable_sort(one.of, {}, [](const Bucket& b) { return *b.move->bucket; });
-    result.push_back(std::move(one));
-  }
-  return result;
+  std::erase_if(all, [](const Buckets& buckets) { return buckets.of.empty(); });
+  for (Buckets& buckets : all)
+    std::ranges::stable_sort(buckets.of, {}, [](const Bucket& b) { return *b.move->bucket; });
+  return all;
 }
 
 // `closes`: bytes that are ready when each new bucket is full; `ready_ns`: when the bytes of the

@@ -10,6 +10,7 @@
 
 #include "analyzer/replay/changed_transfers_internal.h"
 #include "analyzer/replay/changed_work_internal.h"
+#include "base/in_threads.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -20,6 +21,10 @@ constexpr double kModelError = 0.003;  // of a step: usual error of answers with
 constexpr size_t kMostListed = 12;     // names in a hint
 constexpr size_t kLongestListed = 60;  // bytes of one; a part of a kernel's name suffices
 constexpr size_t kRanksAsked = 4;      // in the catalogue: those that work most
+// Each question has the lengths of all tasks anew: of a run of 1,000 ranks and 100 steps these are
+// 300 MB, and a report of it is to stay below 2 GB.
+constexpr size_t kMostAtOnce = 2;
+constexpr size_t kMostTasksAtOnce = 4'000'000;
 
 // "a, b, … and 3 more".
 template <typename Names>
@@ -288,10 +293,18 @@ std::vector<Change> WhatIfModel::catalogue() const {
 }
 
 std::vector<WhatIf> WhatIfModel::best(size_t most) const {
+  const std::vector<Change> changes = catalogue();
+  std::vector<std::optional<WhatIf>> asked(changes.size());
+  in_threads(
+      changes.size(), run_.durations.size() > kMostTasksAtOnce ? 1 : kMostAtOnce,
+      [&](size_t i) {
+        Result<WhatIf> what = answer(std::span(&changes[i], 1));
+        if (what.ok() && what->gain_ns) asked[i] = *std::move(what);
+      },
+      [](size_t) { return true; });
   std::vector<WhatIf> answers;
-  for (const Change& change : catalogue()) {
-    Result<WhatIf> what = answer(std::span(&change, 1));
-    if (!what.ok() || !what->gain_ns) continue;
+  for (std::optional<WhatIf>& what : asked) {
+    if (!what) continue;
     if (static_cast<double>(*what->gain_ns) < kWorthwhile * static_cast<double>(mean_step_ns_))
       continue;
     answers.push_back(*std::move(what));
