@@ -216,8 +216,10 @@ TEST_F(TraceTest, FilesOfVersion3HaveNoStacks) {
 
 TEST_F(TraceTest, OneThatIsSaidToBeSmallIsSmallAtOnce) {
   using Writer = TraceWriter;
-  ASSERT_TRUE(
-      (*Writer::create(path(), Writer::Journal::kNone, Writer::Size::kSmall))->finish().ok());
+  {
+    const auto writer = *Writer::create(path(), Writer::Journal::kNone, Writer::Size::kSmall);
+    ASSERT_TRUE(writer->finish().ok());
+  }
   const auto small = std::filesystem::file_size(path());
   std::filesystem::remove(path());
   ASSERT_TRUE((*Writer::create(path(), Writer::Journal::kNone))->finish().ok());
@@ -377,7 +379,7 @@ TEST_F(TraceTest, RefusesToOverwrite) {
 
 TEST_F(TraceTest, BadFilesAreRefusedWithTheRightCode) {
   EXPECT_EQ(open_error(path("absent.dprof")), Code::kNotFound);
-  std::ofstream(path("empty.dprof"));
+  { const std::ofstream empty(path("empty.dprof")); }
   EXPECT_EQ(open_error(path("empty.dprof")), Code::kNotATrace);
   std::ofstream(path("text.dprof"))
       << "this is a text file, long enough to have a header of a hundred bytes or so, which SQLite looks at before it says no.\n";
