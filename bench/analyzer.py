@@ -328,6 +328,26 @@ def many_ranks(bench):
         bench.judge(what, [100 * one[part] / one["wall_s"] for one in stages], 30, "%")
 
 
+def what_if_answers(bench):
+    """As the window's sliders ask: the slowest of some questions."""
+    for ranks, limit in ((8, 100), (64, 1000)):
+        steps = bench.size(100, 20)
+        name = f"what-if answer, {ranks} ranks × {steps} steps"
+        if not bench.wants(name):
+            continue
+        run = bench.scratch / "asked"
+        try:
+            bench.run(bench.build / "bin/dprof-synth", "-o", run, "--ranks", ranks, "--steps", steps, "--rows-per-step", 200,
+                      "--buckets", 20, "--no-probes")
+            answers = bench.several(lambda run=run: bench.part("stages", run)["answer_s"])
+        except NotMeasured as reason:
+            not_measured(bench, [(name, f"≤ {limit} ms")], reason)
+            continue
+        finally:
+            shutil.rmtree(run, ignore_errors=True)
+        bench.judge(name, [1000 * answer for answer in answers], limit, "ms")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
@@ -338,7 +358,7 @@ def main():
     options.build = options.build.resolve()
     with tempfile.TemporaryDirectory(prefix="dprof-bench-") as scratch:
         bench = Bench(options, pathlib.Path(scratch))
-        for part in (large_trace, attribution, kineto_import, export, many_ranks):
+        for part in (large_trace, attribution, kineto_import, export, many_ranks, what_if_answers):
             part(bench)
         bench.print()
         if options.quick:

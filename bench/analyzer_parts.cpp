@@ -7,7 +7,7 @@
 //   bench_analyzer digest FILE                  reads it into a digest
 //   bench_analyzer attribute --ranges N --kernels M    kernels to nested ranges, in memory
 //   bench_analyzer stages RUN                   analyses a run: how long in all, in the replay, in
-//   its questions
+//                                               its questions, in the slowest of some single ones
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +17,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/digest/attribution.h"
 #include "analyzer/digest/digest.h"
+#include "analyzer/replay/change.h"
 #include "analyzer/run/run.h"
 #include "bench/analyzer_trace.h"
 #include "bench/process_use.h"
@@ -117,10 +118,22 @@ int stages(const std::filesystem::path& folder) {
     if (stage == "stragglers") end = watch.wall_s();
     return true;
   };
-  const Result<analyzer::Analysis> analysis = analyzer::analyze(*run, {.pieces = false}, see);
+  const Result<analyzer::Analysis> analysis =
+      analyzer::analyze(*run, {.pieces = false, .model = true}, see);
   if (!analysis.ok()) return refuse(analysis.error());
-  fmt::print("{{\"wall_s\": {:.4f}, \"replay_s\": {:.4f}, \"questions_s\": {:.4f}}}\n",
-             watch.wall_s(), asked - begin, end - asked);
+  const double whole = watch.wall_s();
+  double answer = 0;
+  for (const char* text : {"rank:0=peers", "stragglers=none", "transfer*0.5", "bandwidth*2",
+                           "bucket_cap=5MiB", "input=0"}) {
+    const Result<analyzer::Change> change = analyzer::parse_change(text);
+    if (!change.ok() || analysis->model == nullptr) continue;
+    const Stopwatch one;
+    if (analysis->model->answer(std::span(&*change, 1)).ok())
+      answer = std::max(answer, one.wall_s());
+  }
+  fmt::print(
+      "{{\"wall_s\": {:.4f}, \"replay_s\": {:.4f}, \"questions_s\": {:.4f}, \"answer_s\": {:.4f}}}\n",
+      whole, asked - begin, end - asked, answer);
   return 0;
 }
 
