@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iomanip>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 
+#include "trainer_harness/common/log.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/faults/torch_actions.h"
 #include "trainer_harness/faults/truth_merge.h"
 #include "trainer_harness/settings/check_options.h"
@@ -130,6 +133,14 @@ void train_together(Context& context, RankTruth& truth, TruthLog& account) {
   write_job_truth(context.options, truth, account, others);
 }
 
+// What only the model itself can refuse, once all have joined. Destroying the job first would close
+// its connections: a rank that still connects would fail, and end before this one with its code.
+[[noreturn]] void leave_at_once(const UsageError& error) {
+  constexpr int kUsage = 2;
+  log_error(error.what());
+  std::_Exit(kUsage);
+}
+
 void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
   if (asked.output.marks == MarkKind::kNvtx && !kHasNvtx) {
     throw UsageError(
@@ -145,6 +156,8 @@ void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
   const bool writes_truth = log.rank() == 0 && !options.output.truth.empty();
   if (writes_truth && !restarted) clear_truth(options.output.truth);
 
+  const ModelSpec spec = find_model(options.training.model);
+  check_sequence_faults(options, spec);
   const torch::Device device = find_device(options, rendezvous);
   std::optional<Job> job;
   if (rendezvous) job.emplace(meet_others(options, *rendezvous, device));
@@ -163,11 +176,11 @@ void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
       {log.rank(), world_size, options.training.seed, options.distribution.timeout_s, restarted},
       truth, *actions, &account);
   Precision precision(options);
-  const ModelSpec spec = find_model(options.training.model);
-  check_sequence_faults(options, spec);
   Context context{options, spec, log, device, others, faults, precision, {}};
   try {
     train_together(context, truth, account);
+  } catch (const UsageError& error) {
+    leave_at_once(error);
   } catch (const std::exception& error) {
     rescue_truth(options, log.rank(), account, error.what());
     throw;
