@@ -5,6 +5,7 @@
 // --spawn exits with the first failing rank's code, or 128 + signal if a signal ended it. --matrix
 // exits with 1 if a run did not end as expected.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -59,6 +60,8 @@ int main(int argc, char** argv) {
   constexpr int kFailed = 1;
   constexpr int kUsage = 2;
 
+  // As in Python: a rank that writes to one that is gone fails with a message, not without a word.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   CLI::App app(kAbout, "dprof-trainer");
   try {
     Options options;

@@ -62,8 +62,7 @@ class OfTheTrainer(Endings):
         self.assertIn("Timed out", report["ending"]["ranks"][0]["message"])
 
     def test_a_rank_that_leaves_early(self):
-        # Rank 0 reads that the connection is closed, and ends with 1, or writes into it, and dies of SIGPIPE.
-        self.broken("early-exit:rank=1,step=5", "early_exit", *SOON, words=("all_reduce",), want=(1, 128 + 13))
+        self.broken("early-exit:rank=1,step=5", "early_exit", *SOON, words=("all_reduce",), want=1)
 
     def test_a_kill(self):
         self.broken("kill:rank=1,step=5", "killed", words=("SIGKILL",), want=137)
