@@ -28,7 +28,6 @@ constexpr int kRowsPerInsert = 16;
 // KiB make inserts a quarter faster than 4 KiB. No secondary index: it would cost half the speed
 // and 22 bytes a row. A log that a reader has made large shrinks once it is used up.
 constexpr char kPageSize[] = "PRAGMA page_size = 16384;";
-constexpr int64_t kSmallPage = 1024;
 constexpr char kWriteAhead[] = "PRAGMA journal_mode = WAL;";
 // A reader's lock would make a commit fail: readers are kept out.
 constexpr char kRollback[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
@@ -36,6 +35,7 @@ constexpr char kNoJournal[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_m
 // Traces up to this size are packed when finished: an empty one has a page for each table, 475 kB,
 // which 10,000 ranks multiply. With 1 KiB pages it takes 60 kB, and packing 5 ms.
 constexpr int64_t kPackedBytes = 1 << 20;
+constexpr int64_t kSmallPage = 1024;
 constexpr char kSetUp[] =
     "PRAGMA synchronous = OFF;PRAGMA wal_autocheckpoint = 2000;PRAGMA journal_size_limit = 67108864;PRAGMA temp_store = MEMORY;";
 
@@ -207,7 +207,6 @@ struct TraceWriter::Impl {
   bool is_made = database.has_value();  // the file and its tables exist
   std::optional<Error> failed;          // the first failure; nothing is written until resume()
   bool in_transaction = false;
-  bool has_small_pages = false;
   int64_t rows = 0;
   std::unordered_map<std::string, int64_t> string_ids;
   std::vector<StringRow> new_strings;
@@ -471,9 +470,6 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database, std::
   const Result<int64_t> version = impl->database->query_int("PRAGMA user_version");
   if (!version.ok()) return fail(version.error());
   impl->version = *version;
-  const Result<int64_t> page = impl->database->query_int("PRAGMA page_size");
-  if (!page.ok()) return fail(page.error());
-  impl->has_small_pages = *page == kSmallPage;
   if (*version >= PackedCollectiveRow::kTable.since) {
     const Result<int64_t> first =
         impl->database->query_int("SELECT coalesce(max(id), 0) + 1 FROM _collective_traits");
@@ -615,10 +611,11 @@ Result<bool> TraceWriter::finish() {
   }
   const Result<std::string> mode = impl_->database->query_text("PRAGMA journal_mode = DELETE");
   if (mode.ok() && *mode == "delete") {
-    const Result<int64_t> bytes = impl_->database->query_int(
-        "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
+    const Result<int64_t> packs = impl_->database->query_int(fmt::format(
+        "SELECT page_size > {} AND page_count * page_size <= {} FROM pragma_page_count(), pragma_page_size()",
+        kSmallPage, kPackedBytes));
     // If a reader holds it or the disk is full, it stays unpacked, which is complete, too.
-    if (!impl_->has_small_pages && bytes.ok() && *bytes <= kPackedBytes)
+    if (packs.ok() && *packs != 0)
       static_cast<void>(impl_->database->execute(small_pages() + "VACUUM;").ok());
     return true;
   }

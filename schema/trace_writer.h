@@ -55,8 +55,8 @@ class TraceWriter {
   static Result<std::unique_ptr<TraceWriter>> create_when_possible(
       const std::filesystem::path& path, Journal journal = Journal::kWriteAhead);
 
-  // Opens a trace to add to it. SQLite restores what was committed before its writer died. Without
-  // a journal, what is added is on the disk before commit() returns, and can be rolled back.
+  // Opens a trace to add to it. SQLite restores what was committed before its writer died. Where no
+  // journal is named, what is added is on the disk before commit() returns.
   static Result<std::unique_ptr<TraceWriter>> reopen(const std::filesystem::path& path,
                                                      std::optional<Journal> journal = {});
   ~TraceWriter();

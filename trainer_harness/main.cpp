@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer_harness/common/log.h"
+#include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/faults/slow_link.h"
 #include "trainer_harness/launch/check_env.h"
 #include "trainer_harness/launch/matrix.h"
@@ -58,7 +59,6 @@ int run(const Options& options, const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   using namespace dprof::trainer_harness;
   constexpr int kFailed = 1;
-  constexpr int kUsage = 2;
 
   // As in Python: a rank that writes to one that is gone fails with a message, not without a word.
   (void)std::signal(SIGPIPE, SIG_IGN);
@@ -71,10 +71,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     log_error(std::string(error.what()) + "\nhint: dprof-trainer --help lists the options");
-    return kUsage;
+    return UsageError::kExitCode;
   } catch (const UsageError& error) {
     log_error(error.what());
-    return kUsage;
+    return UsageError::kExitCode;
   } catch (const std::exception& error) {
     log_error(error.what());
     return kFailed;

@@ -136,9 +136,8 @@ void train_together(Context& context, RankTruth& truth, TruthLog& account) {
 // What only the model itself can refuse, once all have joined. Destroying the job first would close
 // its connections: a rank that still connects would fail, and end before this one with its code.
 [[noreturn]] void leave_at_once(const UsageError& error) {
-  constexpr int kUsage = 2;
   log_error(error.what());
-  std::_Exit(kUsage);
+  std::_Exit(UsageError::kExitCode);
 }
 
 void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
@@ -180,6 +179,7 @@ void train(const Options& asked, const std::optional<Rendezvous>& rendezvous) {
   try {
     train_together(context, truth, account);
   } catch (const UsageError& error) {
+    rescue_truth(options, log.rank(), account, error.what());
     leave_at_once(error);
   } catch (const std::exception& error) {
     rescue_truth(options, log.rank(), account, error.what());

@@ -9,6 +9,8 @@ namespace dprof::trainer_harness {
 // that begins with "hint:".
 class UsageError : public std::runtime_error {
  public:
+  static constexpr int kExitCode = 2;  // of errors that no restart can fix
+
   using std::runtime_error::runtime_error;
 };
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr const char* kSpawned = "DPROF_TRAINER_SPAWNED";
 constexpr int kMostRestarts = 3;
-constexpr int kUsage = 2;  // exit code for errors that a restart cannot fix
 
 struct MeetingPlace {
   std::string address;
@@ -115,7 +114,8 @@ int spawn_ranks(const Options& options, const std::vector<std::string>& argument
                                      options.launch.elastic, address, port, process_environment));
     }
     const Outcome outcome = run_ranks(command, ranks, node * local_world);
-    const bool final = outcome.code == 0 || outcome.code == kUsage || outcome.asked_to_end;
+    const bool final =
+        outcome.code == 0 || outcome.code == UsageError::kExitCode || outcome.asked_to_end;
     if (final || !options.launch.elastic) {
       if (outcome.code != 0 && node == 0) merge_accounts(options.output.truth);
       return outcome.code;

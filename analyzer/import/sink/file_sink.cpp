@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file of a few calls, as one of 10,000 ranks leaves it, makes a trace of a few pages.
+// A file of a few calls, as one of 10,000 ranks leaves it (70 kB), makes a trace of a few pages.
+// That of a packed file may be larger: it then has many small pages.
 constexpr uintmax_t kSmallFile = 256 << 10;
 
 schema::TraceWriter::Size size_of_trace(const fs::path& file) {
