@@ -149,8 +149,8 @@ class Bytes {
   static constexpr std::string_view kCollectives =
       "'collective', '_collective', '_collective_traits'";
 
-  // Bytes per event written by `write_one(process, ring, name, number)` in at most `slots` slots:
-  // of the whole file, or of its `tables`; nullopt if it made no rows.
+  // Bytes per event, in these `tables`, of what write_one(process, ring, name, number) writes into
+  // at most `slots` slots; nullopt if it made no rows.
   template <typename WriteOne>
   std::optional<double> per_event(int64_t slots, std::string_view name, std::string_view tables,
                                   WriteOne&& write_one) {
@@ -176,10 +176,8 @@ class Bytes {
     static_cast<void>(output->finish());
     const DrainTotals totals = drain.totals();
     output.reset();
-    const std::optional<double> bytes =
-        tables.empty() ? std::optional(static_cast<double>(fs::file_size(file)))
-                       : bytes_of_tables(file, tables);
-    if (!tables.empty()) read_per_s_ = rows_read_per_s(file);
+    const std::optional<double> bytes = bytes_of_tables(file, tables);
+    read_per_s_ = rows_read_per_s(file);
     fs::remove(file);
     if (totals.lost != 0 || totals.events < kEvents || !bytes) return std::nullopt;
     return *bytes / static_cast<double>(kEvents);
@@ -214,7 +212,7 @@ class Bytes {
 constexpr uint8_t kAllReduce = 1;
 
 std::optional<double> bytes_of_range(Bytes& bytes) {
-  return bytes.per_event(2, "aten::op_{}", {},
+  return bytes.per_event(2, "aten::op_{}", "'host_range'",
                          [](FakeProcess&, wire::RingWriter& ring, uint32_t name, int64_t number) {
                            const uint64_t start = Bytes::start_of(number);
                            ring.push(range_begin(name, start, 0));
@@ -229,11 +227,13 @@ wire::Record kernel_record(uint32_t name, uint64_t ticks, int64_t start_ns, uint
 
 std::optional<double> bytes_of_kernel(Bytes& bytes) {
   return bytes.per_event(
-      1, "void kernel_{}<float>(float*)", {},
+      3, "void kernel_{}<float>(float*)", "'_gpu_activity', '_gpu_activity_traits'",
       [](FakeProcess&, wire::RingWriter& ring, uint32_t name, int64_t number) {
         const uint64_t start = Bytes::start_of(number);
+        const wire::KernelShape shape{{name % 64 + 1, 2, 1}, {256, 1, 1}, 40, 1024, 0, {}};
         ring.push(kernel_record(name, start + 15'000, static_cast<int64_t>(start),
-                                static_cast<uint32_t>(number) + 1));
+                                static_cast<uint32_t>(number) + 1),
+                  &shape, sizeof shape);
       });
 }
 

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "schema/communicator_members.h"
 #include "schema/packed_collective.h"
+#include "schema/packed_gpu_activity.h"
 
 namespace dprof::schema {
 namespace {
@@ -88,7 +91,8 @@ std::string create_tables() {
     if (table.rows_in.empty()) sql += create_table(table);
   }
   for (const Table& table : kTablesBehindViews) sql += create_table(table);
-  return sql + create_collective_view() + create_communicator_member_view();
+  return sql + create_collective_view() + create_gpu_activity_views() +
+         create_communicator_member_view();
 }
 
 std::string create_views(int64_t version) {
@@ -97,6 +101,12 @@ std::string create_views(int64_t version) {
     if (table.since <= version) sql += create_view(table, version);
   }
   return sql;
+}
+
+bool is_view(const Table& table, int64_t version) {
+  if (table.rows_in.empty()) return false;
+  const auto* behind = std::ranges::find(kTablesBehindViews, table.rows_in, &Table::name);
+  return behind->since <= version;
 }
 
 std::string column_list(const Table& table, int64_t version) {

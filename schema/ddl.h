@@ -17,6 +17,9 @@ namespace dprof::schema {
 // words in their place. For a file of an older schema `version`, limited to what it has.
 [[nodiscard]] std::string create_views(int64_t version = kUserVersion);
 
+// Whether a file of this version shows the table as a view: in older ones it is a table.
+[[nodiscard]] bool is_view(const Table& table, int64_t version);
+
 // "a, b, c": the columns of a table in declared order. Not quoted: SQLite takes an unknown quoted
 // name for a text, and a missing column would go unnoticed. For a file of an older schema
 // `version`, columns that it cannot have are NULL (or 0).

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
+#include <string_view>
+
+#include "schema/traits.h"
 
 namespace dprof::schema {
 namespace {
@@ -23,37 +25,43 @@ bool make_relative(const CollectiveRow& row, PackedCollectiveRow& packed) {
          after_call(row, row.ready_ns, packed.ready_after_ns);
 }
 
-void add_to_key(std::string& key, int64_t value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-void add_to_key(std::string& key, const std::string& text) {
-  add_to_key(key, static_cast<int64_t>(text.size()));
-  key += text;
-}
-template <typename Enum>
-requires std::is_enum_v<Enum>
-void add_to_key(std::string& key, Enum value) { add_to_key(key, static_cast<int64_t>(value)); }
-template <typename Value>
-void add_to_key(std::string& key, const std::optional<Value>& value) {
-  key += value ? '+' : '-';
-  if (value) add_to_key(key, *value);
+// More than any element has.
+constexpr int64_t kMostBytesPerCount = 64;
+
+// Leaves out the bytes if they follow from the count: they are 4 of 51 bytes in a row of NCCL.
+void derive_bytes(PackedCollectiveRow& row, CollectiveTraitsRow& traits) {
+  if (!row.bytes || row.count.value_or(0) <= 0 || *row.bytes % *row.count != 0) return;
+  const int64_t each = *row.bytes / *row.count;
+  if (each < 1 || each > kMostBytesPerCount) return;
+  traits.bytes_per_count = each;
+  row.bytes.reset();
 }
 
+// The time that is stored as this; false if it overflows.
+bool restore(const PackedCollectiveRow& packed, bool relative, const std::optional<int64_t>& stored,
+             std::optional<int64_t>& time_ns) {
+  time_ns = stored;
+  if (!stored || !relative) return true;
+  return packed.enqueue_ns &&
+         !__builtin_add_overflow(*packed.enqueue_ns, *stored, &time_ns.emplace());
+}
+
+// Empty: the column as it is stored.
 std::string expression(std::string_view column) {
   const auto relative = [](std::string_view stored) {
-    return fmt::format("CASE t.relative WHEN 1 THEN c.enqueue_ns + c.{0} ELSE c.{0} END", stored);
+    return fmt::format("CASE t.relative WHEN 1 THEN r.enqueue_ns + r.{0} ELSE r.{0} END", stored);
   };
   if (column == "start_ns") return relative("start_after_ns");
   if (column == "end_ns") return relative("end_after_ns");
   if (column == "ready_ns") return relative("ready_after_ns");
-  const bool in_row = std::ranges::any_of(kPackedCollectiveColumns,
-                                          [&](const Column& one) { return one.name == column; });
-  return fmt::format("{}.{}", in_row ? "c" : "t", column);
+  if (column == "bytes")
+    return "CASE WHEN t.bytes_per_count IS NULL THEN r.bytes ELSE r.count * t.bytes_per_count END";
+  return {};
 }
 
 }  // namespace
 
-PackedCollective pack(const CollectiveRow& row) {
+PackedCollective pack(const CollectiveRow& row, int64_t version) {
   PackedCollective packed{
       .row = {.id = row.id,
               .sequence = row.sequence,
@@ -80,6 +88,7 @@ PackedCollective pack(const CollectiveRow& row) {
                  .source = row.source,
                  .relative = 1},
   };
+  if (version >= 7) derive_bytes(packed.row, packed.traits);
   if (make_relative(row, packed.row)) return packed;
   packed.traits.relative = 0;
   packed.row.start_after_ns = row.start_ns;
@@ -88,29 +97,48 @@ PackedCollective pack(const CollectiveRow& row) {
   return packed;
 }
 
-// LEFT JOIN also fixes the order: the rows in order of their ids, each with its traits.
-std::string create_collective_view() {
-  std::string columns;
-  for (const Column& column : kCollectiveColumns) {
-    columns += fmt::format("{}{} AS \"{}\"", columns.empty() ? "" : ", ", expression(column.name),
-                           column.name);
+bool unpack(const PackedCollectiveRow& packed, const CollectiveTraitsRow& traits,
+            CollectiveRow& row) {
+  row.id = packed.id;
+  row.communicator_id = traits.communicator_id;
+  row.function = traits.function;
+  row.sequence = packed.sequence;
+  row.group_sequence = packed.group_sequence;
+  row.bytes = packed.bytes;
+  row.count = packed.count;
+  row.dtype = traits.dtype;
+  row.root = traits.root;
+  row.peer = traits.peer;
+  row.reduction = traits.reduction;
+  row.enqueue_ns = packed.enqueue_ns;
+  row.state = traits.state;
+  row.algorithm = traits.algorithm;
+  row.protocol = traits.protocol;
+  row.channels = traits.channels;
+  row.stream_id = traits.stream_id;
+  row.bucket = traits.bucket;
+  row.captured = traits.captured;
+  row.thread_id = traits.thread_id;
+  row.enqueue_thread_id = traits.enqueue_thread_id;
+  row.correlation = packed.correlation;
+  row.source = traits.source;
+  if (traits.bytes_per_count) {
+    if (!packed.count ||
+        __builtin_mul_overflow(*packed.count, *traits.bytes_per_count, &row.bytes.emplace())) {
+      return false;
+    }
   }
-  return fmt::format(
-      "CREATE VIEW \"collective\" AS SELECT {} FROM _collective AS c LEFT JOIN _collective_traits AS t ON t.id = c.traits_id;\n",
-      columns);
+  const bool relative = traits.relative == 1;
+  return restore(packed, relative, packed.start_after_ns, row.start_ns) &&
+         restore(packed, relative, packed.end_after_ns, row.end_ns) &&
+         restore(packed, relative, packed.ready_after_ns, row.ready_ns);
 }
 
-std::pair<int64_t, bool> CollectiveTraits::id_of(const CollectiveTraitsRow& traits) {
-  std::string key;
-  key.reserve(160);
-  bool first = true;  // the id
-  for_each_field(traits, [&](const auto& field) {
-    if (!std::exchange(first, false)) add_to_key(key, field);
-  });
-  if (ids_.size() >= kMost && !ids_.contains(key)) ids_.clear();
-  const auto [at, is_new] = ids_.try_emplace(std::move(key), next_id_);
-  if (is_new) ++next_id_;
-  return {at->second, is_new};
+// LEFT JOIN also fixes the order: the rows in order of their ids, each with its traits.
+std::string create_collective_view() {
+  return fmt::format(
+      "CREATE VIEW \"collective\" AS SELECT {} FROM _collective AS r LEFT JOIN _collective_traits AS t ON t.id = r.traits_id;\n",
+      view_columns(kCollectiveColumns, kPackedCollectiveColumns, expression));
 }
 
 }  // namespace dprof::schema

@@ -115,6 +115,32 @@ TEST_F(PackedCollectiveTest, RowsAreFoundByWhatTheViewShows) {
   EXPECT_EQ(*reader->count("collective"), 100);
 }
 
+// Bytes that follow from the count are not stored.
+TEST_F(PackedCollectiveTest, EveryCountOfBytesIsExact) {
+  const std::optional<int64_t> numbers[] = {std::nullopt, 0,  1,    2,    3,   4, -4, 8,
+                                            64,           65, 4096, kMin, kMax};
+  std::vector<CollectiveRow> rows;
+  for (const auto& bytes : numbers) {
+    for (const auto& count : numbers) {
+      rows.push_back({.id = static_cast<int64_t>(rows.size()) + 1, .bytes = bytes, .count = count});
+    }
+  }
+  EXPECT_TRUE(round_trip(rows) == rows);
+  const auto reader = TraceReader::open(path_);
+  EXPECT_TRUE(*reader->read_all<CollectiveRow>("id > 0") == rows) << "as the view shows them";
+  EXPECT_GT(query("SELECT count(*) FROM _collective WHERE bytes IS NULL AND count > 0"), 20);
+}
+
+TEST_F(PackedCollectiveTest, ARowWhoseTraitsAreMissingIsDamage) {
+  round_trip({called(1), called(2)});
+  ASSERT_TRUE(Database::open(path_, Database::Mode::kReadWrite)
+                  ->execute("DELETE FROM _collective_traits WHERE id = 2")
+                  .ok());
+  const auto read = TraceReader::open(path_)->read_all<CollectiveRow>();
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Code::kDamaged);
+}
+
 // A row grows when its kernel is known, seconds after it was written: pages split then.
 TEST_F(PackedCollectiveTest, RowsThatWereCompletedLaterAreSmall) {
   constexpr int64_t kRows = 40'000;
@@ -126,7 +152,7 @@ TEST_F(PackedCollectiveTest, RowsThatWereCompletedLaterAreSmall) {
   }
   ASSERT_TRUE(writer->finish().ok());
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path_));
-  EXPECT_LE(size, 64 * kRows);
+  EXPECT_LE(size, 64 * kRows);  // 12 of them are the other tables' pages
   const auto reader = TraceReader::open(path_);
   int64_t id = 0;
   ASSERT_TRUE(reader

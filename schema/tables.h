@@ -9,7 +9,7 @@
 namespace dprof::schema {
 
 inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of the file
-inline constexpr int kUserVersion = 6;
+inline constexpr int kUserVersion = 7;
 
 inline constexpr Column kMetaColumns[] = {
     {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
@@ -103,6 +103,36 @@ inline constexpr Column kGpuActivityColumns[] = {
     {"graph_node", Type::kInteger, Unit::kNone, 1, "Node of the CUDA graph it ran in.",
      Null::kAllowed},
     {"graph", Type::kInteger, Unit::kNone, 2, "CUDA graph that it ran in, or that it is.",
+     Null::kAllowed},
+};
+// The two tables behind `gpu_activity` and `kernel_shape`: kernels are launched again in each step.
+inline constexpr Column kPackedGpuActivityColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 7, "As in gpu_activity."},
+    {"traits_id", Type::kInteger, Unit::kNone, 7, "What it has in common with others.",
+     Null::kNever, "_gpu_activity_traits"},
+    {"start_ns", Type::kInteger, Unit::kTraceNs, 7, "As in gpu_activity."},
+    {"duration_ns", Type::kInteger, Unit::kDurationNs, 7, "As in gpu_activity.", Null::kAllowed},
+    {"correlation", Type::kInteger, Unit::kNone, 7, "As in gpu_activity.", Null::kAllowed},
+};
+inline constexpr Column kGpuActivityTraitsColumns[] = {
+    {"id", Type::kInteger, Unit::kNone, 7, "Row number."},
+    {"device_id", Type::kInteger, Unit::kNone, 7, "As in gpu_activity.", Null::kNever, "device"},
+    {"stream_id", Type::kInteger, Unit::kNone, 7, "As in gpu_activity.", Null::kNever, "stream"},
+    {"name_id", Type::kInteger, Unit::kNone, 7, "As in gpu_activity.", Null::kNever, "string"},
+    {"kind", Type::kEnum, Unit::kNone, 7, "As in gpu_activity.", Null::kNever, "GpuActivityKind"},
+    {"bytes", Type::kInteger, Unit::kBytes, 7, "As in gpu_activity.", Null::kAllowed},
+    {"graph_node", Type::kInteger, Unit::kNone, 7, "As in gpu_activity.", Null::kAllowed},
+    {"graph", Type::kInteger, Unit::kNone, 7, "As in gpu_activity.", Null::kAllowed},
+    {"grid_x", Type::kInteger, Unit::kCount, 7, "As in kernel_shape; NULL = it has no row there.",
+     Null::kAllowed},
+    {"grid_y", Type::kInteger, Unit::kCount, 7, "As in kernel_shape.", Null::kAllowed},
+    {"grid_z", Type::kInteger, Unit::kCount, 7, "As in kernel_shape.", Null::kAllowed},
+    {"block_x", Type::kInteger, Unit::kCount, 7, "As in kernel_shape.", Null::kAllowed},
+    {"block_y", Type::kInteger, Unit::kCount, 7, "As in kernel_shape.", Null::kAllowed},
+    {"block_z", Type::kInteger, Unit::kCount, 7, "As in kernel_shape.", Null::kAllowed},
+    {"registers", Type::kInteger, Unit::kCount, 7, "As in kernel_shape.", Null::kAllowed},
+    {"static_shared_bytes", Type::kInteger, Unit::kBytes, 7, "As in kernel_shape.", Null::kAllowed},
+    {"dynamic_shared_bytes", Type::kInteger, Unit::kBytes, 7, "As in kernel_shape.",
      Null::kAllowed},
 };
 inline constexpr Column kGpuDependencyColumns[] = {
@@ -227,6 +257,8 @@ inline constexpr Column kCollectiveTraitsColumns[] = {
     {"source", Type::kEnum, Unit::kNone, 3, "As in collective.", Null::kAllowed, "Source"},
     {"relative", Type::kInteger, Unit::kNone, 3,
      "1 = the columns `*_after_ns` count from enqueue_ns, 0 = they are times themselves."},
+    {"bytes_per_count", Type::kInteger, Unit::kBytes, 7,
+     "Where bytes is NULL in _collective: it is this times count.", Null::kAllowed},
 };
 inline constexpr Column kStepColumns[] = {
     {"step_index", Type::kInteger, Unit::kNone, 1, "0 for the first step that was seen."},
@@ -411,7 +443,7 @@ inline constexpr Table kTables[] = {
     {"nvtx_schema", "NvtxSchemaRow", "", "domain_id, schema_id, entry_index", kNvtxSchemaColumns,
      "Payload schemas that the program registered with NVTX, one row per field."},
     {"gpu_activity", "GpuActivityRow", "id", "stream, start_ns", kGpuActivityColumns,
-     "What devices did: kernels, copies, memsets, synchronisations."},
+     "What devices did: kernels, copies, memsets, synchronisations.", 1, "_gpu_activity"},
     {"gpu_dependency", "GpuDependencyRow", "id", "id", kGpuDependencyColumns,
      "Which stream waited for which, through an event."},
     {"communicator", "CommunicatorRow", "id", "id", kCommunicatorColumns,
@@ -438,7 +470,7 @@ inline constexpr Table kTables[] = {
     {"capture", "CaptureRow", "id", "time_ns", kCaptureColumns,
      "What was being recorded when: where nothing was, an absence of rows means nothing.", 2},
     {"kernel_shape", "KernelShapeRow", "", "activity_id", kKernelShapeColumns,
-     "Launch dimensions of kernels, at detail full.", 2},
+     "Launch dimensions of kernels, at detail full.", 2, "_gpu_activity"},
     {"nccl_event", "NcclEventRow", "id", "id", kNcclEventColumns,
      "Channels and proxy operations of NCCL, where they were asked for.", 3},
     {"stack_frame", "StackFrameRow", "id", "id", kStackFrameColumns,
@@ -456,6 +488,10 @@ inline constexpr Table kTablesBehindViews[] = {
      "What differs from one collective to the next.", 3},
     {"_collective_traits", "CollectiveTraitsRow", "id", "id", kCollectiveTraitsColumns,
      "What collectives have in common; two rows may be equal.", 3},
+    {"_gpu_activity", "PackedGpuActivityRow", "id", "id", kPackedGpuActivityColumns,
+     "What differs from one activity to the next.", 7},
+    {"_gpu_activity_traits", "GpuActivityTraitsRow", "id", "id", kGpuActivityTraitsColumns,
+     "What activities have in common; two rows may be equal.", 7},
     {"_communicator_members", "CommunicatorMembersRow", "", "communicator_id, member",
      kCommunicatorMembersColumns, "Members of a communicator whose ranks are equally far apart.",
      6},

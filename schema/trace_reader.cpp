@@ -74,13 +74,13 @@ Status check_columns(const Database& trace, int64_t version) {
 }
 
 // Has no row numbers: a view, or the table of texts by key.
-bool is_without_row_numbers(const Table& table) {
-  return table.name == "meta" || !table.rows_in.empty();
+bool is_without_row_numbers(const Table& table, int64_t version) {
+  return table.name == "meta" || is_view(table, version);
 }
 
 // The order of a table's rows, as SQL. A view's key is that of the table behind it.
-std::string_view order_of(const Table& table) {
-  if (!is_without_row_numbers(table)) return "rowid";
+std::string_view order_of(const Table& table, int64_t version) {
+  if (!is_without_row_numbers(table, version)) return "rowid";
   return table.key.empty() ? table.order : table.key;
 }
 
@@ -136,15 +136,13 @@ Result<int64_t> TraceReader::count(std::string_view table) const {
   return database_.query_int(fmt::format("SELECT COUNT(*) FROM \"{}\"", table));
 }
 
-Error TraceReader::damaged_members() const {
-  return {Code::kDamaged,
-          fmt::format("{}: no communicator has such members (table {})", path().string(),
-                      CommunicatorMembersRow::kTable.name),
+Error TraceReader::damaged(const Table& table, std::string_view why) const {
+  return {Code::kDamaged, fmt::format("{}: {} (table {})", path().string(), why, table.name),
           kDamagedHint};
 }
 
 std::optional<PageScan> TraceReader::scan(const Table& table) const {
-  if (is_without_row_numbers(table) || table.since > version_) return std::nullopt;
+  if (is_without_row_numbers(table, version_) || table.since > version_) return std::nullopt;
   return PageScan::start(database_, table, version_);
 }
 
@@ -156,7 +154,7 @@ Result<Statement> TraceReader::select(const Table& table, std::string_view where
   }
   return database_.prepare(fmt::format(
       "SELECT {} FROM \"{}\"{}{} ORDER BY {} LIMIT -1 OFFSET {}", column_list(table, version_),
-      table.name, where.empty() ? "" : " WHERE ", where, order_of(table), skipped));
+      table.name, where.empty() ? "" : " WHERE ", where, order_of(table, version_), skipped));
 }
 
 }  // namespace dprof::schema

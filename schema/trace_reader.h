@@ -14,8 +14,12 @@
 #include "base/result.h"
 #include "schema/communicator_members.h"
 #include "schema/database.h"
+#include "schema/ddl.h"
 #include "schema/generated/rows.h"
+#include "schema/packed_collective.h"
+#include "schema/packed_gpu_activity.h"
 #include "schema/page_scan.h"
+#include "schema/traits.h"
 
 namespace dprof::schema {
 
@@ -55,7 +59,9 @@ class TraceReader {
   template <typename Visit>
   Status for_each_communicator_member(Visit&& visit) const;
   [[nodiscard]] std::optional<PageScan> scan(const Table& table) const;
-  [[nodiscard]] Error damaged_members() const;
+  template <typename Packed, typename TraitsRow, typename Row, typename Visit>
+  Status for_each_packed(Visit&& visit) const;
+  [[nodiscard]] Error damaged(const Table& table, std::string_view why) const;
 
   Database database_;
   int64_t version_;  // schema version of the file
@@ -109,6 +115,14 @@ Status TraceReader::for_each(Visit&& visit, std::string_view where) const {
     if (where.empty() && version_ >= CommunicatorMembersRow::kTable.since)
       return for_each_communicator_member(visit);
   }
+  if constexpr (std::is_same_v<Row, GpuActivityRow>) {
+    if (where.empty() && is_view(Row::kTable, version_))
+      return for_each_packed<PackedGpuActivityRow, GpuActivityTraitsRow, Row>(visit);
+  }
+  if constexpr (std::is_same_v<Row, CollectiveRow>) {
+    if (where.empty() && is_view(Row::kTable, version_))
+      return for_each_packed<PackedCollectiveRow, CollectiveTraitsRow, Row>(visit);
+  }
   Row row;
   std::optional<PageScan> pages = where.empty() ? scan(Row::kTable) : std::nullopt;
   while (pages && pages->next()) {
@@ -134,7 +148,34 @@ Status TraceReader::for_each_communicator_member(Visit&& visit) const {
   Status read = for_each<CommunicatorMembersRow>([&](const CommunicatorMembersRow& row) {
     if (!damaged) damaged = !for_each_member(row, visit);
   });
-  if (damaged) return fail(damaged_members());
+  if (damaged) {
+    return fail(this->damaged(CommunicatorMembersRow::kTable, "no communicator has such members"));
+  }
+  return read;
+}
+
+// Not by their view: a join takes ten times as long.
+template <typename Packed, typename TraitsRow, typename Row, typename Visit>
+Status TraceReader::for_each_packed(Visit&& visit) const {
+  std::optional<TraitsTable<TraitsRow>> traits;
+  Status traits_read = Done{};
+  bool good = true;
+  Row row;
+  Status read = for_each<Packed>([&](const Packed& packed) {
+    if (!traits) {  // within the same snapshot of a file that is being written
+      traits.emplace();
+      traits_read = for_each<TraitsRow>([&](const TraitsRow& one) { traits->add(one); });
+    }
+    const TraitsRow* of_row = traits->find(packed.traits_id);
+    if (of_row != nullptr && unpack(packed, *of_row, row)) {
+      visit(static_cast<const Row&>(row));
+    } else {
+      good = false;
+    }
+  });
+  if (!read.ok()) return read;
+  if (!traits_read.ok()) return traits_read;
+  if (!good) return fail(damaged(Packed::kTable, "rows whose traits are missing or damaged"));
   return read;
 }
 

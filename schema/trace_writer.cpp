@@ -16,6 +16,7 @@
 #include "schema/database.h"
 #include "schema/ddl.h"
 #include "schema/packed_collective.h"
+#include "schema/traits.h"
 
 namespace dprof::schema {
 namespace {
@@ -58,11 +59,16 @@ void bind_field(Statement& s, int at, const std::optional<Enum>& value) {
   value ? s.bind(at, static_cast<int64_t>(*value)) : s.bind_null(at);
 }
 
+// Binds the columns that a file of this version has.
 template <typename Row>
-int bind_row(Statement& statement, int first, const Row& row) {
+int bind_row(Statement& statement, int first, const Row& row, int64_t version) {
   int at = first;
   size_t column = 0;
   for_each_field(row, [&](const auto& field) {
+    if (Row::kTable.columns[column].since > version) {
+      ++column;
+      return;
+    }
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::optional<std::string>>) {
       if (field && Row::kTable.columns[column].type == Type::kBlob) {
         statement.bind_blob(at++, *field);
@@ -76,20 +82,28 @@ int bind_row(Statement& statement, int first, const Row& row) {
   return at;
 }
 
-std::string insert_sql(const Table& table, int rows) {
-  std::string one = "(";
-  for (size_t i = 0; i < table.columns.size(); ++i) one += i == 0 ? "?" : ",?";
+std::string insert_sql(const Table& table, int rows, int64_t version) {
+  std::string names;
+  std::string one;
+  for (const Column& column : table.columns) {
+    if (column.since > version) continue;
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", column.name);
+    one += one.empty() ? "(?" : ",?";
+  }
   one += ")";
   std::string all = one;
   for (int i = 1; i < rows; ++i) all += "," + one;
-  return fmt::format("INSERT INTO \"{}\" ({}) VALUES {}", table.name, column_list(table), all);
+  return fmt::format("INSERT INTO \"{}\" ({}) VALUES {}", table.name, names, all);
 }
 
 // Updates every column of the row whose key is the first parameter; parameters as in bind_row().
-std::string update_sql(const Table& table) {
+std::string update_sql(const Table& table, int64_t version) {
   std::string set;
-  for (size_t i = 1; i < table.columns.size(); ++i) {
-    set += fmt::format("{}\"{}\" = ?{}", i == 1 ? "" : ", ", table.columns[i].name, i + 1);
+  int at = 1;
+  for (const Column& column : table.columns.subspan(1)) {
+    if (column.since > version) continue;
+    set += fmt::format("{}\"{}\" = ?{}", at == 1 ? "" : ", ", column.name, at + 1);
+    ++at;
   }
   return fmt::format("UPDATE \"{}\" SET {} WHERE \"{}\" = ?1", table.name, set, table.key);
 }
@@ -105,25 +119,26 @@ Status run_once(Statement& statement) {
 template <typename Row>
 class Inserter {
  public:
-  Status append(const Database& database, const Row& row) {
+  Status append(const Database& database, const Row& row, int64_t version) {
     pending_.push_back(row);
     if (pending_.size() < kRowsPerInsert) return Done{};
-    return insert_pending(database);
+    return insert_pending(database, version);
   }
 
-  Status insert_pending(const Database& database) {
+  Status insert_pending(const Database& database, int64_t version) {
     if (pending_.empty()) return Done{};
     const bool full = pending_.size() == kRowsPerInsert;
     std::optional<Statement>& statement = full ? many_ : one_;
     if (!statement) {
-      Result<Statement> made = database.prepare(insert_sql(Row::kTable, full ? kRowsPerInsert : 1));
+      Result<Statement> made =
+          database.prepare(insert_sql(Row::kTable, full ? kRowsPerInsert : 1, version));
       if (!made.ok()) return fail(made.error());
       statement.emplace(*std::move(made));
     }
     Status status = Done{};
     int at = 1;
     for (const Row& row : pending_) {
-      at = bind_row(*statement, at, row);
+      at = bind_row(*statement, at, row, version);
       if (full) continue;
       status = run_once(*statement);
       if (!status.ok()) break;
@@ -186,8 +201,9 @@ struct Kept {
   std::tuple<std::vector<StringRow>, std::vector<ThreadRow>, std::vector<DeviceRow>,
              std::vector<StreamRow>, std::vector<CommunicatorRow>,
              std::vector<CommunicatorMemberRow>, std::vector<CommunicatorMembersRow>,
-             std::vector<CollectiveTraitsRow>, std::vector<NvtxSchemaRow>, std::vector<CaptureRow>,
-             std::vector<LossRow>, std::vector<DiagnosticRow>>
+             std::vector<CollectiveTraitsRow>, std::vector<GpuActivityTraitsRow>,
+             std::vector<NvtxSchemaRow>, std::vector<CaptureRow>, std::vector<LossRow>,
+             std::vector<DiagnosticRow>>
       rows;
   std::vector<Closing> closings;                 // of ranges already in the file
   std::vector<PackedCollectiveRow> collectives;  // changes of those already in the file
@@ -215,7 +231,8 @@ struct TraceWriter::Impl {
   int64_t last_range_id = 0, committed_range_id = 0;
   int64_t last_collective_id = 0, committed_collective_id = 0;
   std::optional<Statement> close_range, update_collective;
-  CollectiveTraits traits{1};
+  TraitsIds<CollectiveTraitsRow> collective_traits{1};
+  TraitsIds<GpuActivityTraitsRow> activity_traits{1};
   std::optional<CommunicatorMembersRow> members;  // the next member may belong to them
   int64_t version = kUserVersion;                 // schema version of the file
   using Inserters =
@@ -223,7 +240,8 @@ struct TraceWriter::Impl {
                  Inserter<HostRangeRow>, Inserter<RangeDetailRow>, Inserter<NvtxSchemaRow>,
                  Inserter<GpuActivityRow>, Inserter<GpuDependencyRow>, Inserter<CommunicatorRow>,
                  Inserter<CommunicatorMemberRow>, Inserter<CommunicatorMembersRow>,
-                 Inserter<PackedCollectiveRow>, Inserter<CollectiveTraitsRow>, Inserter<StepRow>,
+                 Inserter<PackedCollectiveRow>, Inserter<CollectiveTraitsRow>,
+                 Inserter<PackedGpuActivityRow>, Inserter<GpuActivityTraitsRow>, Inserter<StepRow>,
                  Inserter<MemoryEventRow>, Inserter<MemorySampleRow>, Inserter<LoaderEventRow>,
                  Inserter<ClockSampleRow>, Inserter<ClockProbeRow>, Inserter<SystemSampleRow>,
                  Inserter<CaptureRow>, Inserter<KernelShapeRow>, Inserter<NcclEventRow>,
@@ -261,17 +279,52 @@ struct TraceWriter::Impl {
   Status append(const Row& row) {
     keep(row);
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
-    return note(std::get<Inserter<Row>>(inserters).append(*database, row));
+    return note(std::get<Inserter<Row>>(inserters).append(*database, row, version));
   }
 
   // The row as stored; its traits are written first if they are new. If that fails, so does the
   // operation on the row.
+  template <typename Packed, typename Ids>
+  auto with_traits(Packed packed, Ids& ids) {
+    const auto [id, is_new] = ids.id_of(packed.traits);
+    packed.row.traits_id = packed.traits.id = id;
+    if (is_new) static_cast<void>(append(packed.traits).ok());
+    return packed.row;
+  }
+
   PackedCollectiveRow packed(const CollectiveRow& row) {
-    PackedCollective both = pack(row);
-    const auto [id, is_new] = traits.id_of(both.traits);
-    both.row.traits_id = both.traits.id = id;
-    if (is_new) static_cast<void>(append(both.traits).ok());
-    return both.row;
+    return with_traits(pack(row, version), collective_traits);
+  }
+
+  Status add_activity(const ShapedActivity& shaped) {
+    if (version >= PackedGpuActivityRow::kTable.since)
+      return append(with_traits(pack(shaped), activity_traits));
+    Status written = append(shaped.activity);
+    if (!written.ok() || !shaped.shape || KernelShapeRow::kTable.since > version) return written;
+    KernelShapeRow shape = *shaped.shape;
+    shape.activity_id = shaped.activity.id;
+    return append(shape);
+  }
+
+  // Of a file that has rows already.
+  template <typename TraitsRow>
+  Status continue_ids(TraitsIds<TraitsRow>& ids) {
+    if (version < TraitsRow::kTable.since) return Done{};
+    const Result<int64_t> first = database->query_int(
+        fmt::format("SELECT coalesce(max(id), 0) + 1 FROM {}", TraitsRow::kTable.name));
+    if (!first.ok()) return fail(first.error());
+    ids = TraitsIds<TraitsRow>(*first);
+    return Done{};
+  }
+
+  template <typename TraitsRow>
+  Status delete_unused(TraitsIds<TraitsRow>& ids, const Table& rows) {
+    if (!ids.are_many()) return Done{};
+    if (const Status done = insert_pending(); !done.ok()) return fail(done.error());
+    ids.forget();
+    return note(
+        database->execute(fmt::format("DELETE FROM {} WHERE id NOT IN (SELECT traits_id FROM {})",
+                                      TraitsRow::kTable.name, rows.name)));
   }
 
   Status add_member(const CommunicatorMemberRow& row) {
@@ -299,7 +352,7 @@ struct TraceWriter::Impl {
     std::apply(
         [&](auto&... inserter) {
           const auto insert = [&](auto& one) {
-            if (status.ok()) status = note(one.insert_pending(*database));
+            if (status.ok()) status = note(one.insert_pending(*database, version));
           };
           (insert(inserter), ...);
         },
@@ -311,7 +364,7 @@ struct TraceWriter::Impl {
   template <typename Row>
   Status settle() {
     if (const Status begun = begin(); !begun.ok()) return fail(begun.error());
-    return note(std::get<Inserter<Row>>(inserters).insert_pending(*database));
+    return note(std::get<Inserter<Row>>(inserters).insert_pending(*database, version));
   }
 
   // INSERT OR REPLACE of one row of a small table.
@@ -324,11 +377,11 @@ struct TraceWriter::Impl {
 
   template <typename Row>
   Status write_over(const Row& row) {
-    std::string sql = insert_sql(Row::kTable, 1);
+    std::string sql = insert_sql(Row::kTable, 1, version);
     sql.replace(0, std::string_view("INSERT").size(), "INSERT OR REPLACE");
     Result<Statement> statement = database->prepare(sql);
     if (!statement.ok()) return note(fail(statement.error()));
-    bind_row(*statement, 1, row);
+    bind_row(*statement, 1, row, version);
     return note(run_once(*statement));
   }
 
@@ -364,11 +417,12 @@ struct TraceWriter::Impl {
   }
 
   Status write_change(const PackedCollectiveRow& row) {
-    if (const Status done = ready(update_collective, update_sql(PackedCollectiveRow::kTable));
+    if (const Status done =
+            ready(update_collective, update_sql(PackedCollectiveRow::kTable, version));
         !done.ok()) {
       return fail(done.error());
     }
-    bind_row(*update_collective, 1, row);
+    bind_row(*update_collective, 1, row, version);
     return note(run_once(*update_collective));
   }
 
@@ -470,11 +524,9 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::adopt(Database database, std::
   const Result<int64_t> version = impl->database->query_int("PRAGMA user_version");
   if (!version.ok()) return fail(version.error());
   impl->version = *version;
-  if (*version >= PackedCollectiveRow::kTable.since) {
-    const Result<int64_t> first =
-        impl->database->query_int("SELECT coalesce(max(id), 0) + 1 FROM _collective_traits");
-    if (!first.ok()) return fail(first.error());
-    impl->traits = CollectiveTraits(*first);
+  for (const Status& known :
+       {impl->continue_ids(impl->collective_traits), impl->continue_ids(impl->activity_traits)}) {
+    if (!known.ok()) return fail(known.error());
   }
   Result<Statement> known = impl->database->prepare("SELECT id, value FROM string");
   if (!known.ok()) return fail(known.error());
@@ -499,6 +551,8 @@ Status TraceWriter::append(const Row& row) {
   ++impl_->rows;
   if constexpr (std::is_same_v<Row, CollectiveRow>) {
     return impl_->append(impl_->packed(row));
+  } else if constexpr (std::is_same_v<Row, GpuActivityRow>) {
+    return impl_->add_activity({row});
   } else if constexpr (std::is_same_v<Row, CommunicatorMemberRow>) {
     return impl_->add_member(row);
   } else {
@@ -525,12 +579,16 @@ template Status TraceWriter::append(const ClockSampleRow&);
 template Status TraceWriter::append(const ClockProbeRow&);
 template Status TraceWriter::append(const SystemSampleRow&);
 template Status TraceWriter::append(const CaptureRow&);
-template Status TraceWriter::append(const KernelShapeRow&);
 template Status TraceWriter::append(const NcclEventRow&);
 template Status TraceWriter::append(const StackFrameRow&);
 template Status TraceWriter::append(const CallStackRow&);
 template Status TraceWriter::append(const LossRow&);
 template Status TraceWriter::append(const DiagnosticRow&);
+
+Status TraceWriter::append(const ShapedActivity& shaped) {
+  impl_->rows += shaped.shape ? 2 : 1;
+  return impl_->add_activity(shaped);
+}
 
 int64_t TraceWriter::intern(std::string_view text) {
   const auto [at, is_new] = impl_->string_ids.try_emplace(
@@ -583,6 +641,15 @@ Result<int64_t> TraceWriter::query_int(const std::string& sql) {
   if (const Status begun = impl_->begin(); !begun.ok()) return fail(begun.error());
   if (const Status done = impl_->insert_pending(); !done.ok()) return fail(done.error());
   return impl_->database->query_int(sql);
+}
+
+Status TraceWriter::delete_unused_traits() {
+  if (const Status begun = impl_->begin(); !begun.ok()) return fail(begun.error());
+  if (Status done = impl_->delete_unused(impl_->collective_traits, PackedCollectiveRow::kTable);
+      !done.ok()) {
+    return done;
+  }
+  return impl_->delete_unused(impl_->activity_traits, PackedGpuActivityRow::kTable);
 }
 
 Status TraceWriter::commit() { return impl_->commit(); }

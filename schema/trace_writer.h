@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "schema/database.h"
 #include "schema/generated/rows.h"
+#include "schema/packed_gpu_activity.h"
 
 namespace dprof::schema {
 
@@ -24,8 +25,9 @@ inline constexpr bool kOutlivesFailure =
     std::is_same_v<Row, DeviceRow> || std::is_same_v<Row, StreamRow> ||
     std::is_same_v<Row, CommunicatorRow> || std::is_same_v<Row, CommunicatorMemberRow> ||
     std::is_same_v<Row, CommunicatorMembersRow> || std::is_same_v<Row, CollectiveTraitsRow> ||
-    std::is_same_v<Row, NvtxSchemaRow> || std::is_same_v<Row, CaptureRow> ||
-    std::is_same_v<Row, LossRow> || std::is_same_v<Row, DiagnosticRow>;
+    std::is_same_v<Row, GpuActivityTraitsRow> || std::is_same_v<Row, NvtxSchemaRow> ||
+    std::is_same_v<Row, CaptureRow> || std::is_same_v<Row, LossRow> ||
+    std::is_same_v<Row, DiagnosticRow>;
 
 // Rows are gathered, inserted many at a time, and become durable (against the death of this
 // process) with commit().
@@ -62,9 +64,10 @@ class TraceWriter {
   ~TraceWriter();
 
   // Appends one row. Row numbers (`id`) are the caller's. Row: any of generated/rows.h except
-  // MetaRow and StringRow.
+  // MetaRow, StringRow and KernelShapeRow, which comes with its kernel.
   template <typename Row>
   Status append(const Row& row);
+  Status append(const ShapedActivity& shaped);
 
   // The id of a text, which is written to `string` if it is new. Id 0 is the empty text.
   int64_t intern(std::string_view text);
@@ -84,6 +87,9 @@ class TraceWriter {
   // rows changed, and the first column of a query's first row.
   Result<int64_t> change(const std::string& sql);
   Result<int64_t> query_int(const std::string& sql);
+
+  // Where old rows are deleted: deletes the traits that none has any more, when they are many.
+  Status delete_unused_traits();
 
   // Inserts the gathered rows and commits. Call every 100 to 250 ms.
   Status commit();

@@ -317,18 +317,20 @@ class TraceMaker {
                              .correlation = correlation});
   }
   void kernel(std::string_view what, int64_t start, int64_t end,
-              std::optional<int64_t> correlation = {}) {
-    add(schema::GpuActivityRow{.id = activities_++,
-                               .device_id = 0,
-                               .stream_id = 0,
-                               .start_ns = start * 1000,
-                               .duration_ns = (end - start) * 1000,
-                               .name_id = name(what),
-                               .kind = GpuActivityKind::kKernel,
-                               .bytes = {},
-                               .correlation = correlation,
-                               .graph_node = {},
-                               .graph = {}});
+              std::optional<int64_t> correlation = {},
+              const std::optional<schema::KernelShapeRow>& shape = {}) {
+    add(schema::ShapedActivity{.activity = {.id = activities_++,
+                                            .device_id = 0,
+                                            .stream_id = 0,
+                                            .start_ns = start * 1000,
+                                            .duration_ns = (end - start) * 1000,
+                                            .name_id = name(what),
+                                            .kind = GpuActivityKind::kKernel,
+                                            .bytes = {},
+                                            .correlation = correlation,
+                                            .graph_node = {},
+                                            .graph = {}},
+                               .shape = shape});
   }
 
  private:
@@ -354,19 +356,18 @@ void write_awkward_trace(const fs::path& path, int rank = 0) {
   trace.range("cudaLaunchKernel", 200, 210, RangeCategory::kApi, 0, 2);
   trace.range("cudaMalloc", 220, 230, RangeCategory::kApi, 0, 3);  // no activity ran for it
   trace.range("other thread", 100, 300, RangeCategory::kUser, 1);
-  trace.kernel("gemm", 130, 400, 1);
+  trace.kernel("gemm", 130, 400, 1,
+               schema::KernelShapeRow{.grid_x = 8,
+                                      .grid_y = 2,
+                                      .grid_z = 1,
+                                      .block_x = 128,
+                                      .block_y = 1,
+                                      .block_z = 1,
+                                      .registers = 40,
+                                      .static_shared_bytes = 1024,
+                                      .dynamic_shared_bytes = 0});
   trace.kernel("relu, \"fast\"\n", 400, 450, 2);
   trace.kernel("nobody launched it", 450, 460, 99);
-  trace.add(schema::KernelShapeRow{.activity_id = 0,
-                                   .grid_x = 8,
-                                   .grid_y = 2,
-                                   .grid_z = 1,
-                                   .block_x = 128,
-                                   .block_y = 1,
-                                   .block_z = 1,
-                                   .registers = 40,
-                                   .static_shared_bytes = 1024,
-                                   .dynamic_shared_bytes = 0});
   trace.add(schema::StepRow{.step_index = 0,
                             .start_ns = 100'000,
                             .end_ns = 1'000'000,
@@ -835,18 +836,18 @@ TEST_F(Export, AnyNumberInATraceDoesNoHarm) {
                                      .category = RangeCategory::kApi,
                                      .sequence = odd,
                                      .correlation = odd});
-      trace.add(schema::GpuActivityRow{.id = id++,
-                                       .device_id = odd,
-                                       .stream_id = odd,
-                                       .start_ns = odd,
-                                       .duration_ns = odd,
-                                       .name_id = odd,
-                                       .kind = GpuActivityKind::kKernel,
-                                       .bytes = odd,
-                                       .correlation = odd,
-                                       .graph_node = odd,
-                                       .graph = odd});
-      trace.add(schema::KernelShapeRow{.activity_id = odd, .grid_x = odd});
+      trace.add(schema::ShapedActivity{.activity = {.id = id++,
+                                                    .device_id = odd,
+                                                    .stream_id = odd,
+                                                    .start_ns = odd,
+                                                    .duration_ns = odd,
+                                                    .name_id = odd,
+                                                    .kind = GpuActivityKind::kKernel,
+                                                    .bytes = odd,
+                                                    .correlation = odd,
+                                                    .graph_node = odd,
+                                                    .graph = odd},
+                                       .shape = schema::KernelShapeRow{.grid_x = odd}});
       trace.add(schema::CollectiveRow{.id = id,
                                       .communicator_id = odd,
                                       .group_sequence = odd,

@@ -1332,6 +1332,7 @@ struct CollectiveTraitsRow {
   std::optional<int64_t> enqueue_thread_id{};
   std::optional<Source> source{};
   int64_t relative{};
+  std::optional<int64_t> bytes_per_count{};
 
   friend bool operator==(const CollectiveTraitsRow&, const CollectiveTraitsRow&) = default;
 };
@@ -1356,11 +1357,78 @@ void for_each_field(RowOrConst& row, Visit&& visit) {
   visit(row.enqueue_thread_id);
   visit(row.source);
   visit(row.relative);
+  visit(row.bytes_per_count);
+}
+
+// What differs from one activity to the next.
+struct PackedGpuActivityRow {
+  static constexpr const Table& kTable = kTablesBehindViews[2];
+  int64_t id{};
+  int64_t traits_id{};
+  int64_t start_ns{};
+  std::optional<int64_t> duration_ns{};
+  std::optional<int64_t> correlation{};
+
+  friend bool operator==(const PackedGpuActivityRow&, const PackedGpuActivityRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, PackedGpuActivityRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.traits_id);
+  visit(row.start_ns);
+  visit(row.duration_ns);
+  visit(row.correlation);
+}
+
+// What activities have in common; two rows may be equal.
+struct GpuActivityTraitsRow {
+  static constexpr const Table& kTable = kTablesBehindViews[3];
+  int64_t id{};
+  int64_t device_id{};
+  int64_t stream_id{};
+  int64_t name_id{};
+  GpuActivityKind kind{};
+  std::optional<int64_t> bytes{};
+  std::optional<int64_t> graph_node{};
+  std::optional<int64_t> graph{};
+  std::optional<int64_t> grid_x{};
+  std::optional<int64_t> grid_y{};
+  std::optional<int64_t> grid_z{};
+  std::optional<int64_t> block_x{};
+  std::optional<int64_t> block_y{};
+  std::optional<int64_t> block_z{};
+  std::optional<int64_t> registers{};
+  std::optional<int64_t> static_shared_bytes{};
+  std::optional<int64_t> dynamic_shared_bytes{};
+
+  friend bool operator==(const GpuActivityTraitsRow&, const GpuActivityTraitsRow&) = default;
+};
+template <typename RowOrConst, typename Visit>
+  requires std::is_same_v<std::remove_const_t<RowOrConst>, GpuActivityTraitsRow>
+void for_each_field(RowOrConst& row, Visit&& visit) {
+  visit(row.id);
+  visit(row.device_id);
+  visit(row.stream_id);
+  visit(row.name_id);
+  visit(row.kind);
+  visit(row.bytes);
+  visit(row.graph_node);
+  visit(row.graph);
+  visit(row.grid_x);
+  visit(row.grid_y);
+  visit(row.grid_z);
+  visit(row.block_x);
+  visit(row.block_y);
+  visit(row.block_z);
+  visit(row.registers);
+  visit(row.static_shared_bytes);
+  visit(row.dynamic_shared_bytes);
 }
 
 // Members of a communicator whose ranks are equally far apart.
 struct CommunicatorMembersRow {
-  static constexpr const Table& kTable = kTablesBehindViews[2];
+  static constexpr const Table& kTable = kTablesBehindViews[4];
   int64_t communicator_id{};
   int64_t member{};
   int64_t rank{};

@@ -106,31 +106,30 @@ Status TraceSink::Impl::write_activities() {
       overlaps += record.start < end ? 1 : 0;
       end = std::max(end, record.start + record.duration);
     }
-    if (Status good =
-            writer->append(schema::GpuActivityRow{.id = ++id,
-                                                  .device_id = record.device,
-                                                  .stream_id = record.stream,
-                                                  .start_ns = record.start - zero,
-                                                  .duration_ns = unpacked(record.duration),
-                                                  .name_id = record.name,
-                                                  .kind = kind,
-                                                  .bytes = unpacked(record.bytes),
-                                                  .correlation = unpacked(record.correlation),
-                                                  .graph_node = unpacked(record.graph_node),
-                                                  .graph = unpacked(record.graph)});
-        !good.ok() || record.has_shape == 0) {
-      return good;
+    schema::ShapedActivity row{.activity = {.id = ++id,
+                                            .device_id = record.device,
+                                            .stream_id = record.stream,
+                                            .start_ns = record.start - zero,
+                                            .duration_ns = unpacked(record.duration),
+                                            .name_id = record.name,
+                                            .kind = kind,
+                                            .bytes = unpacked(record.bytes),
+                                            .correlation = unpacked(record.correlation),
+                                            .graph_node = unpacked(record.graph_node),
+                                            .graph = unpacked(record.graph)}};
+    if (record.has_shape != 0) {
+      row.shape = {.activity_id = id,
+                   .grid_x = record.grid[0],
+                   .grid_y = record.grid[1],
+                   .grid_z = record.grid[2],
+                   .block_x = record.block[0],
+                   .block_y = record.block[1],
+                   .block_z = record.block[2],
+                   .registers = record.registers,
+                   .static_shared_bytes = record.static_shared,
+                   .dynamic_shared_bytes = record.dynamic_shared};
     }
-    return writer->append(schema::KernelShapeRow{.activity_id = id,
-                                                 .grid_x = record.grid[0],
-                                                 .grid_y = record.grid[1],
-                                                 .grid_z = record.grid[2],
-                                                 .block_x = record.block[0],
-                                                 .block_y = record.block[1],
-                                                 .block_z = record.block[2],
-                                                 .registers = record.registers,
-                                                 .static_shared_bytes = record.static_shared,
-                                                 .dynamic_shared_bytes = record.dynamic_shared});
+    return writer->append(row);
   });
   if (overlaps > 0) {
     remarks.push_back({.code = "import_overlaps", .count = overlaps});

@@ -24,7 +24,7 @@ struct Rolling {
 // Parts come after the rows they belong to.
 constexpr Rolling kRolling[] = {
     {"host_range", "start_ns + duration_ns < {0}", true},
-    {"gpu_activity", "start_ns + duration_ns < {0}", true},
+    {"_gpu_activity", "start_ns + duration_ns < {0}", true},
     {"gpu_dependency", "coalesce(wait_ns, record_ns) < {0}", true},
     {"_collective", "(SELECT end_ns FROM collective WHERE id = _collective.id) < {0}", true},
     {"nccl_event", "start_ns + coalesce(duration_ns, 0) < {0}", true},
@@ -34,7 +34,6 @@ constexpr Rolling kRolling[] = {
     {"loader_event", "start_ns + duration_ns < {0}", true},
     {"system_sample", "time_ns < {0}", false},
     {"range_detail", "NOT EXISTS (SELECT 1 FROM host_range WHERE id = range_id)", false},
-    {"kernel_shape", "NOT EXISTS (SELECT 1 FROM gpu_activity WHERE id = activity_id)", false},
 };
 
 }  // namespace
@@ -65,6 +64,7 @@ void FlightRecorder::delete_before(int64_t horizon_ns,
         last_rows[i], fmt::format(fmt::runtime(kRolling[i].over), horizon_ns)));
     if (kRolling[i].events) output_.count_deleted(deleted);
   }
+  output_.delete_unused_traits();
   kept_from_ns_ = std::max(kept_from_ns_, horizon_ns);
 }
 

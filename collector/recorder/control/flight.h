@@ -37,7 +37,7 @@ class FlightRecorder {
   [[nodiscard]] const std::vector<KeptSpan>& spans() const { return spans_; }
 
  private:
-  static constexpr size_t kTables = 12;
+  static constexpr size_t kTables = 11;
   struct Segment {
     int64_t end_ns = 0;
     std::array<int64_t, kTables> last_rows{};

@@ -219,26 +219,25 @@ void GpuRows::write(const Activity& activity) {
   const int64_t id = next_activity_++;
   const bool moves = activity.bytes != 0 || (activity.kind >= GpuActivityKind::kMemcpyH2d &&
                                              activity.kind <= GpuActivityKind::kMemset);
-  context_.output.append(schema::GpuActivityRow{
-      .id = id,
-      .device_id = activity.device,
-      .stream_id = activity.stream_id,
-      .start_ns = activity.start_ns,
-      .duration_ns = activity.duration_ns,
-      .name_id = activity.name_id,
-      .kind = activity.kind,
-      .bytes = moves ? std::optional(activity.bytes) : std::nullopt,
-      .correlation = unless_zero(activity.correlation),
-      .graph_node = unless_zero(activity.graph_node),
-      .graph = unless_zero(activity.graph),
-  });
-  ++rows_;
+  schema::ShapedActivity row{
+      .activity = {.id = id,
+                   .device_id = activity.device,
+                   .stream_id = activity.stream_id,
+                   .start_ns = activity.start_ns,
+                   .duration_ns = activity.duration_ns,
+                   .name_id = activity.name_id,
+                   .kind = activity.kind,
+                   .bytes = moves ? std::optional(activity.bytes) : std::nullopt,
+                   .correlation = unless_zero(activity.correlation),
+                   .graph_node = unless_zero(activity.graph_node),
+                   .graph = unless_zero(activity.graph)}};
   if (activity.shape) {
     const std::array<uint32_t, 9>& numbers = activity.shape->numbers;
-    context_.output.append(schema::KernelShapeRow{id, numbers[0], numbers[1], numbers[2],
-                                                  numbers[3], numbers[4], numbers[5], numbers[6],
-                                                  numbers[7], numbers[8]});
+    row.shape = {id,         numbers[0], numbers[1], numbers[2], numbers[3],
+                 numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]};
   }
+  context_.output.append(row);
+  ++rows_;
   const auto launch = external_.find(activity.correlation);
   if (launch == external_.end() || activity.kind != GpuActivityKind::kKernel) return;
   if (!activity.duration_ns) return;  // its start is not known either

@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "schema/generated/rows.h"
+#include "schema/packed_gpu_activity.h"
 
 namespace dprof::recorder {
 
 // When a row begins; empty = it is always kept.
 inline std::optional<int64_t> begin_of(const schema::HostRangeRow& row) { return row.start_ns; }
-inline std::optional<int64_t> begin_of(const schema::GpuActivityRow& row) { return row.start_ns; }
+inline std::optional<int64_t> begin_of(const schema::ShapedActivity& row) {
+  return row.activity.start_ns;
+}
 inline std::optional<int64_t> begin_of(const schema::GpuDependencyRow& row) {
   return row.record_ns ? row.record_ns : row.wait_ns;
 }
@@ -36,14 +39,13 @@ inline std::optional<int64_t> begin_of(const schema::NcclEventRow& row) { return
 // A report counts rows of these tables as events.
 template <typename Row>
 inline constexpr bool kIsEvent =
-    std::is_same_v<Row, schema::HostRangeRow> || std::is_same_v<Row, schema::GpuActivityRow> ||
+    std::is_same_v<Row, schema::HostRangeRow> || std::is_same_v<Row, schema::ShapedActivity> ||
     std::is_same_v<Row, schema::GpuDependencyRow> || std::is_same_v<Row, schema::CollectiveRow> ||
     std::is_same_v<Row, schema::MemoryEventRow> || std::is_same_v<Row, schema::LoaderEventRow> ||
     std::is_same_v<Row, schema::NcclEventRow>;
-// Rows that belong to another row: range_detail to its host_range, kernel_shape to its kernel.
+// Rows that belong to another row: range_detail to its host_range.
 template <typename Row>
-inline constexpr bool kIsPartOfAnother =
-    std::is_same_v<Row, schema::RangeDetailRow> || std::is_same_v<Row, schema::KernelShapeRow>;
+inline constexpr bool kIsPartOfAnother = std::is_same_v<Row, schema::RangeDetailRow>;
 template <typename Row>
 inline constexpr bool kIsHeld = kIsPartOfAnother<Row> || requires(const Row& row) {
   begin_of(row);
@@ -69,18 +71,12 @@ class RowHold {
     return found != rows.end() && found->id == id ? &*found : nullptr;
   }
 
-  // Passes all kept rows that begin before `until_ns` to write(row). `exists` says whether the
-  // trace has the row that a part belongs to.
+  // Passes all kept rows that begin before `until_ns` to write(row). exists(id): whether the trace
+  // has the range that a detail belongs to.
   template <typename Write, typename Exists>
   void decide(int64_t until_ns, Write&& write, Exists&& exists) {
     std::apply([&](auto&... rows) { (decide_timed(rows, until_ns, write), ...); }, waiting_);
-    const bool all = until_ns == INT64_MAX;
-    decide_parts(std::get<std::vector<schema::RangeDetailRow>>(waiting_), all ? nullptr : &details_,
-                 std::get<std::vector<schema::HostRangeRow>>(waiting_),
-                 &schema::RangeDetailRow::range_id, write, exists);
-    decide_parts(std::get<std::vector<schema::KernelShapeRow>>(waiting_), all ? nullptr : &shapes_,
-                 std::get<std::vector<schema::GpuActivityRow>>(waiting_),
-                 &schema::KernelShapeRow::activity_id, write, exists);
+    decide_details(until_ns == INT64_MAX, write, exists);
   }
 
   [[nodiscard]] int64_t left_out() const { return left_out_; }  // events
@@ -109,35 +105,36 @@ class RowHold {
     }
   }
 
-  // The row that a part belongs to may come only with the next flush. So a part is decided on only
-  // if it was already present at the last decision; `known` is their number (null: all).
-  template <typename Part, typename Whole, typename Write, typename Exists>
-  void decide_parts(std::vector<Part>& parts, size_t* known, const std::vector<Whole>& wholes,
-                    int64_t Part::*id, Write& write, Exists& exists) {
-    const size_t ready = known != nullptr ? std::min(*known, parts.size()) : parts.size();
+  // The range that a detail belongs to may come only with the next flush. So a detail is decided on
+  // only if it was already present at the last decision, or if these are `all`.
+  template <typename Write, typename Exists>
+  void decide_details(bool all, Write& write, Exists& exists) {
+    std::vector<schema::RangeDetailRow>& details =
+        std::get<std::vector<schema::RangeDetailRow>>(waiting_);
+    const size_t ready = all ? details.size() : std::min(details_, details.size());
     std::unordered_set<int64_t> undecided;
     if (ready != 0) {
-      for (const Whole& whole : wholes) undecided.insert(whole.id);
+      for (const auto& range : std::get<std::vector<schema::HostRangeRow>>(waiting_))
+        undecided.insert(range.id);
     }
     size_t at = 0;
-    std::erase_if(parts, [&](const Part& part) {
-      if (at++ >= ready || undecided.contains(part.*id)) return false;
-      if (exists(Whole::kTable.name, part.*id)) write(part);
+    std::erase_if(details, [&](const schema::RangeDetailRow& detail) {
+      if (at++ >= ready || undecided.contains(detail.range_id)) return false;
+      if (exists(detail.range_id)) write(detail);
       return true;
     });
-    if (known != nullptr) *known = parts.size();
+    if (!all) details_ = details.size();
   }
 
   std::function<bool(int64_t)> keeps_;
-  std::tuple<std::vector<schema::HostRangeRow>, std::vector<schema::GpuActivityRow>,
+  std::tuple<std::vector<schema::HostRangeRow>, std::vector<schema::ShapedActivity>,
              std::vector<schema::GpuDependencyRow>, std::vector<schema::CollectiveRow>,
              std::vector<schema::StepRow>, std::vector<schema::MemoryEventRow>,
              std::vector<schema::MemorySampleRow>, std::vector<schema::LoaderEventRow>,
              std::vector<schema::SystemSampleRow>, std::vector<schema::CaptureRow>,
-             std::vector<schema::NcclEventRow>, std::vector<schema::RangeDetailRow>,
-             std::vector<schema::KernelShapeRow>>
+             std::vector<schema::NcclEventRow>, std::vector<schema::RangeDetailRow>>
       waiting_;
-  size_t details_ = 0, shapes_ = 0;  // parts present at the last decision
+  size_t details_ = 0;  // present at the last decision
   int64_t left_out_ = 0;
 };
 

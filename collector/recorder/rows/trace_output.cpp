@@ -55,8 +55,9 @@ void TraceOutput::decide(int64_t until_ns) {
   if (!hold_) return;
   hold_->decide(
       until_ns, [this](const auto& row) { write(row); },
-      [this](std::string_view table, int64_t id) {
-        return query_int(fmt::format("SELECT count(*) FROM \"{}\" WHERE id = {}", table, id)) != 0;
+      [this](int64_t range_id) {
+        return query_int(fmt::format("SELECT count(*) FROM host_range WHERE id = {}", range_id)) !=
+               0;
       });
 }
 

@@ -80,6 +80,7 @@ class TraceOutput {
   // returns the first value; 0 if it is not available.
   int64_t change(const std::string& sql);
   int64_t query_int(const std::string& sql);
+  void delete_unused_traits() { note(writer_->delete_unused_traits()); }
   // Appended events that are not in the trace, as requested: outside of the windows, or older than
   // the flight recorder keeps.
   [[nodiscard]] int64_t left_out() const {
