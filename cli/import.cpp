@@ -133,8 +133,10 @@ class Import final : public Subcommand {
         continue;
       }
       console.message(fmt::format(
-          "{}: {}, rank {}, {}{}", file.path.string(), file.format,
-          file.ranks.empty() ? "unknown" : analyzer::rank_list(file.ranks),
+          "{}: {}, {}, {}{}", file.path.string(), file.format,
+          file.ranks.empty() ? "rank unknown"
+                             : fmt::format("{} {}", file.ranks.size() == 1 ? "rank" : "ranks",
+                                           analyzer::rank_list(file.ranks)),
           analyzer::plural(file.rows, "row"),
           file.skipped > 0 ? fmt::format(", {} not used", format_count(file.skipped)) : ""));
     }
