@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands in the documents: their verbs and options exist, and those that read a run do so."""
+"""The commands in the documents: their verbs and options exist, those that read a run do so, and the tutorial's all work."""
 import functools
+import json
 import re
 import shlex
 import subprocess
 
-from support import DPROF, ROOT, EndToEnd
+from support import DPROF, GUI, ROOT, EndToEnd
 
 SYNTH = DPROF.with_name("dprof-synth")
 
@@ -101,3 +102,25 @@ class DocsCommands(EndToEnd):
                     wrong.append(f"{name}:{number}: {' '.join(words)}: {done.returncode}: {done.stderr}")
         self.assertGreater(count, 15)
         self.assertEqual(wrong, [], "\n".join(wrong))
+
+    def test_the_tutorial_from_its_beginning_to_its_end(self):
+        """Its script and its commands, in their order; the window only draws a picture."""
+        python = self.need_python_torch()
+        page = ROOT / "docs/tutorial.md"
+        (self.folder / "train.py").write_text(re.search(r"```python\n(.*?)```", page.read_text(), re.S)[1])
+        torchrun = [python, "-m", "torch.distributed.run", "--local-addr=127.0.0.1"]
+        codes = []
+        for _, (program, verb, *words) in commands(page):
+            if program != "dprof" or not {"slow", "fixed"} & set(words) or (verb == "gui" and not GUI.exists()):
+                continue
+            words = [part for word in words for part in (torchrun if word == "torchrun" else [word])]
+            more = ["--screenshot", self.folder / "slow.png"] if verb == "gui" else []
+            done = self.command(DPROF, verb, *words, *more, QT_QPA_PLATFORM="offscreen")
+            codes.append((verb, done.returncode))
+            self.assertIn(done.returncode, (0, 1, 4) if verb == "check" else (0,), f"{verb} {words}: {done.stderr}")
+        # 4, "cannot tell", is an answer where other programs use the cores.
+        self.assertEqual([code for verb, code in codes if verb == "check"][0], 1, codes)
+        first = json.loads(self.command(DPROF, "report", "slow", "--format", "json").stdout)["findings"][0]
+        self.assertEqual((first["rule"], first["ranks"], first["cause"]), ("balance.straggler", [1], "dataloader"))
+        fixed = json.loads(self.command(DPROF, "report", "fixed", "--format", "json").stdout)["findings"]
+        self.assertFalse([f for f in fixed if f["rule"] == "balance.straggler" and f["cause"] == "dataloader"])
