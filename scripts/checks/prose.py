@@ -19,7 +19,7 @@ ENDINGS = (".h", ".cpp", ".py", ".md", ".json", ".cmake", ".sql")
 PATH = re.compile(r"(?:[\w.@+*<>…-]+/)+(?:[\w.@+*<>…{},-]*[\w*>…}])?")
 # What is not ours, by what its path begins with.
 FOREIGN = re.compile(r"torch/|ATen/|c10/|c10d/|linux/|nvtx3/|src/include/plugin/"  # other projects
-                     r"|recorders/|[A-Z]+/")                                       # what programs write: RUN/…
+                     r"|build/|recorders/|[A-Z]+/")                                # what programs write: RUN/…
 COMMAND = re.compile(r"\bscripts/[\w.-]+(?<![.-])")
 # How documents are cited that are not in this repository.
 OUTSIDE = re.compile(r"\b(architecture|analysis|collector|gui|interchange|shipping|training|style)(\.md`?)?,? (sections? )?\d"
