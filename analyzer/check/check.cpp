@@ -184,7 +184,8 @@ class Checker {
         one.advice =
             "one run per side cannot separate a change from run-to-run noise: repeat "
             "both, or keep a history of baselines";
-    } else if (step.most < most && (settings_.max_slowdown || seen <= kWorstSensitivity)) {
+    } else if (step.most < 0 ||
+               (step.most < most && (settings_.max_slowdown || seen <= kWorstSensitivity))) {
       one.outcome = Outcome::kPassed;
       one.says = change;
     } else {
