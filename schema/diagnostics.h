@@ -176,7 +176,7 @@ inline constexpr DiagnosticKind kDiagnostics[] = {
      "pass the files in rank order, name them worker0, worker1, …, or use --ranks"},
     {"import_several_ranks", Severity::kInfo, Scope::kRecorder,
      "An imported file contains several ranks.",
-     "they were told apart by MPI, NCCL, the launcher's environment, or the processes' names and "
+     "they were distinguished by MPI, NCCL, the launcher's environment, or the processes' names and "
      "devices; correct it with --ranks"},
     {"import_no_cuda", Severity::kDataLoss, Scope::kRecorder,
      "An imported file has neither CUDA nor NVTX rows: it says nothing about the program.",

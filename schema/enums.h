@@ -41,9 +41,9 @@ inline constexpr EnumValue kGpuActivityKindValues[] = {
 };
 
 inline constexpr EnumValue kBackendValues[] = {
-    {0, "unknown", "Not known."},      {1, "gloo", "Gloo, on CPU threads."},
-    {2, "nccl", "NCCL, on a GPU."},    {3, "mpi", "MPI."},
-    {4, "other", "Another back end."},
+    {0, "unknown", "Not known."},     {1, "gloo", "Gloo, on CPU threads."},
+    {2, "nccl", "NCCL, on a GPU."},   {3, "mpi", "MPI."},
+    {4, "other", "Another backend."},
 };
 
 inline constexpr EnumValue kFunctionValues[] = {
@@ -193,7 +193,7 @@ inline constexpr Enumeration kEnumerations[] = {
     {"GpuActivityKind", kGpuActivityKindValues, "What a device did."},
     {"Backend", kBackendValues, "What carries a communicator's data."},
     {"Function", kFunctionValues,
-     "What a collective does; the same word whatever the back end calls it."},
+     "What a collective does; the same word whatever the backend calls it."},
     {"DataType", kDataTypeValues, "Element type of a collective's data."},
     {"Reduction", kReductionValues, "How a collective combines values."},
     {"CollectiveState", kCollectiveStateValues, "How far a collective got."},

@@ -12,7 +12,7 @@ inline constexpr int64_t kApplicationId = 0x44505246;  // "DPRF", at byte 68 of 
 inline constexpr int kUserVersion = 7;
 
 inline constexpr Column kMetaColumns[] = {
-    {"key", Type::kText, Unit::kNone, 1, "What is told; see the list of keys."},
+    {"key", Type::kText, Unit::kNone, 1, "Which fact; see the list of keys."},
     {"value", Type::kText, Unit::kNone, 1, "The value, as text."},
 };
 inline constexpr Column kStringColumns[] = {
@@ -42,7 +42,7 @@ inline constexpr Column kStreamColumns[] = {
 };
 inline constexpr Column kHostRangeColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1,
-     "Row number; rows of one thread stand in start order, its rows of categories api and overhead among themselves."},
+     "Row number; rows of one thread are in start order, its rows of categories api and overhead among themselves."},
     {"thread_id", Type::kInteger, Unit::kNone, 1, "The thread that it ran on.", Null::kNever,
      "thread"},
     {"start_ns", Type::kInteger, Unit::kTraceNs, 1, "When it began."},
@@ -89,7 +89,7 @@ inline constexpr Column kNvtxSchemaColumns[] = {
      "Array length, string length or union selector.", Null::kAllowed},
 };
 inline constexpr Column kGpuActivityColumns[] = {
-    {"id", Type::kInteger, Unit::kNone, 1, "Row number; rows of one stream stand in start order."},
+    {"id", Type::kInteger, Unit::kNone, 1, "Row number; rows of one stream are in start order."},
     {"device_id", Type::kInteger, Unit::kNone, 1, "The device.", Null::kNever, "device"},
     {"stream_id", Type::kInteger, Unit::kNone, 1, "The stream.", Null::kNever, "stream"},
     {"start_ns", Type::kInteger, Unit::kTraceNs, 1, "When it began."},
@@ -179,7 +179,7 @@ inline constexpr Column kCommunicatorMembersColumns[] = {
 };
 inline constexpr Column kCollectiveColumns[] = {
     {"id", Type::kInteger, Unit::kNone, 1,
-     "Row number; rows of one communicator stand in order of their call."},
+     "Row number; rows of one communicator are in order of their call."},
     {"communicator_id", Type::kInteger, Unit::kNone, 1, "The communicator.", Null::kAllowed,
      "communicator"},
     {"function", Type::kEnum, Unit::kNone, 1, "What it does.", Null::kNever, "Function"},

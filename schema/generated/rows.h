@@ -127,7 +127,7 @@ inline std::string_view word_of(Backend value) {
   return "?";
 }
 
-// What a collective does; the same word whatever the back end calls it.
+// What a collective does; the same word whatever the backend calls it.
 enum class Function : int64_t {
   kUnknown = 0,
   kAllReduce = 1,

@@ -33,7 +33,7 @@ WORDS = [(re.compile(rf"\b(?:{what})\b", re.I), instead) for what, instead in (
     (r"(?:most|least) of it lies", "is mostly in"),
 )]
 # What users read: titles, messages, help.
-SPOKEN = re.compile(r"(analyzer|base|cli|collector/recorder|gui)/.*\.(cpp|h)$")
+SPOKEN = re.compile(r"(analyzer|base|cli|collector/recorder|gui|schema)/.*\.(cpp|h)$")
 UNSPOKEN = re.compile(r"_test\.cpp$|/test_support/|^analyzer/import/")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"(?:^|(?<=[;{}(,\s]))//.*$", re.M)

@@ -26,14 +26,14 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
 ## What is counted
 
 - **Impact** of a run: the true cost of its faults per step, of the step with them. In generated runs the cost is that of the
-  same run executed without the fault; in real runs it is measured by the program's own clock in a second run, in which the
-  fault strikes by turns: blocks of 20 steps with it, each against its two neighbours without. Such a cost has an error; prices
-  are judged where its 95 % interval is within 15 % (score.py: SHARP).
+  same run executed without the fault; in real runs it is measured by the program's own clock in a second run, in which blocks
+  of 20 steps with the fault and without it alternate: each block with it is compared with its two neighbours. Such a cost has
+  an error; prices are judged where its 95 % interval is within 15 % (score.py: SHARP).
 - **Culprit**: `stragglers` of the report (and `slow_links`) name whom it holds responsible. A verdict is right if the rank is
   one of the fault's, or the host is the fault's; of a rotating delay, if it names no rank; of a slow link that every collective
   passes, if it says "network" and names no rank. Every other verdict is a false one.
 - **Precision** = right verdicts / all verdicts, over the runs with faults of at least that impact and *all* healthy runs.
-- **Recall** = culprits named / culprits there. It is promised from 10 % on; below 3 % the report is to be silent or right.
+- **Recall** = culprits named / all culprits. It is promised from 10 % on; below 3 % the report must be right or name nobody.
 - **Cause** is right if it is one that the kind of fault allows (last table). **Cost error** = |reported − true| / true of the
   culprit found, in runs with one: of two that hide each other neither has a price of its own.
 - **False alarms**: healthy runs in which anybody, or a rotating delay, is named.

@@ -165,7 +165,7 @@ class Driver:
         return kind.inject.format(rank=rank, ms=ms, share=f"{share:.3f}", rate=f"{rate:.1f}", half="{half}"), rank
 
     def cost(self, kind, ranks, fault):
-        """(mean, standard error) in ns of what a step with the fault takes more, in a run in which it strikes by turns."""
+        """(mean, standard error) in ns of what a step with the fault takes more, in a run in which it comes and goes."""
         if kind.program == "python":
             words = [*fault, "--block", BLOCK]
         else:
