@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr char kBaselineDetails[] =
     "\nKeeps the reports of good runs in a folder, for `dprof check RUN --baseline DIR`. Reports are\n"
-    "small; you need not keep the traces. From several of them the check learns how runs differ by\n"
-    "themselves.\n\n"
+    "small; you need not keep the traces. From several of them the check learns how much runs vary.\n\n"
     "Examples:\n"
     "  dprof baseline add baselines run1        add the report of run1\n"
     "  dprof baseline list baselines            list them, oldest first\n"

@@ -28,11 +28,11 @@ constexpr char kSettingsFile[] = "dprof-check.toml";
 constexpr size_t kNewestBaselines = 10;  // of a history: older ones are from other code
 
 constexpr char kCheckDetails[] =
-    "\nPasses a run if it did not fail, its steps take no longer than\n"
-    "the baselines', it stays within the budgets of dprof-check.toml (in the working folder, if there\n"
-    "is one), and it has no finding at or above --fail-on that the baselines lack. A baseline is\n"
-    "a run folder, a JSON report, or a folder kept by `dprof baseline`.\n\n"
-    "If noise is too large to decide, it says so, and what would help: code 4 is neither.\n\n"
+    "\nPasses a run if it ended well, its steps take no longer than the baselines', it stays within the\n"
+    "budgets of dprof-check.toml (in the working folder, if there is one), and it has no finding at or\n"
+    "above --fail-on that the baselines lack. A baseline is a run folder, a JSON report, or a folder\n"
+    "kept by `dprof baseline`.\n\n"
+    "If the noise is too large to decide, the exit code is 4, and the output says what would help.\n\n"
     "Examples:\n"
     "  dprof check run1 --baseline baselines            against the ten newest in a folder\n"
     "  dprof check run1 --baseline before.json --max-slowdown 3%\n"
@@ -64,7 +64,7 @@ class CheckVerb final : public Subcommand {
         ->type_name("BASE");
     app.add_option(
            "--max-slowdown", max_slowdown_,
-           "how much longer steps may take, such as 3%; default: as the noise allows, at least 2 %")
+           "how much longer steps may take, such as 3%; default: what noise allows, at least 2 %")
         ->type_name("PCT");
     app.add_option("--fail-on", fail_on_,
                    "lowest severity that fails: info, warn, critical (default)")
@@ -82,7 +82,8 @@ class CheckVerb final : public Subcommand {
     app.add_option("--confirm", confirm_,
                    "while undecided, run CMD, which records into the folder $DPROF_RUN")
         ->type_name("CMD");
-    app.add_option("--max-runs", max_runs_, "most runs in total, including those from --confirm")
+    app.add_option("--max-runs", max_runs_,
+                   "maximum number of runs, including those from --confirm")
         ->type_name("N")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();

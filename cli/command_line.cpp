@@ -43,8 +43,8 @@ constexpr char kFooter[] =
     "  dprof demo                                  record and report a tiny training run\n\n"
     "Exit codes:\n"
     "  0 good   1 `check` failed   2 usage   3 input unreadable or damaged   4 `check` cannot tell\n"
-    "  5 recorded, but something was lost   125 dprof itself failed; `dprof record` otherwise\n"
-    "  returns the command's own code\n\n"
+    "  5 recorded, but something was lost   125 dprof itself failed\n"
+    "  `dprof record` returns the command's own code\n\n"
     "`dprof VERB --help` has the details.\n";
 
 int fail_usage(const std::string& what, const std::string& hint, Console& console) {

@@ -19,7 +19,7 @@ constexpr char kCtlDetails[] =
     "  start       record now, and end any --steps or --seconds window\n"
     "  stop        record nothing until the next start\n"
     "  level L     light, standard or full from now on; also resets the overhead governor\n"
-    "  trigger     flight recorder (record --keep S): keep what it holds now permanently\n\n"
+    "  trigger     flight recorder (record --keep S): save permanently what it holds now\n\n"
     "A request reaches the ranks within 0.1 s, and table `capture` of each trace says when it did. "
     "It\n"
     "goes to the run's recorders on this host; run it on each host of a job.\n\n"
@@ -28,8 +28,8 @@ constexpr char kCtlDetails[] =
     "  dprof ctl run1 start; sleep 10; dprof ctl run1 stop\n"
     "  dprof ctl run1 level full\n"
     "  dprof ctl run1 status --format json\n\n"
-    "Exit codes: 0 done; 2 usage, or the recorder is on another host or refuses; 3 no such run, or\n"
-    "no recorder writes to it; 125 dprof itself failed.\n";
+    "Exit codes: 0 done; 2 usage, recorder on another host, or request refused; 3 no such run, or no\n"
+    "recorder writes to it; 125 dprof itself failed.\n";
 
 // The answer of a recorder of another release can lack a field, or use another type for it.
 json field(const json& of, const char* key) {

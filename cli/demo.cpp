@@ -28,7 +28,7 @@ constexpr char kDemoDetails[] =
     "Examples:\n"
     "  dprof demo\n"
     "  dprof demo --python ~/venv/bin/python -o run1\n\n"
-    "Exit codes: those of `dprof record` and `dprof report`; 2 when the Python cannot be started or has\n"
+    "Exit codes: those of `dprof record` and `dprof report`; 2 if the Python cannot be started or has\n"
     "no torch.\n";
 
 enum class Output { kShown, kDropped };

@@ -17,11 +17,10 @@ namespace dprof::cli {
 namespace {
 
 constexpr char kDiffDetails[] =
-    "\nShows what changed from run A to run B: first whether the two are comparable, then how much\n"
-    "longer a step takes and how certain that is, and which parts of a step, ranks, phases,\n"
-    "collectives and names changed. Each run is a run folder, or a report saved\n"
-    "with `dprof report RUN --format json`. Several runs per side separate a change from run-to-run\n"
-    "noise; put `--` between the sides.\n\n"
+    "\nShows what changed from run A to run B: first whether they are comparable, then how much the step\n"
+    "time changed and how certain that is, and which parts of a step, ranks, phases, collectives and\n"
+    "names changed. Each run is a run folder, or a report saved with `dprof report RUN --format json`.\n"
+    "Several runs per side separate a change from run-to-run noise; put `--` between the sides.\n\n"
     "Examples:\n"
     "  dprof diff before after\n"
     "  dprof diff before.json after --format markdown\n"

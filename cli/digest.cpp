@@ -21,16 +21,16 @@ using analyzer::Keeping;
 
 constexpr char kDigestDetails[] =
     "\n"
-    "A report reads each trace once and keeps its digest, in RUN/.digest. This makes digests only, so\n"
-    "that several jobs can share that work, and the report then merges. `dprof record` does it for\n"
-    "what it has recorded. Several such jobs, and a report, can run at the same time.\n\n"
-    "Started by mpirun or by srun with PMI, each process takes a share of its own.\n\n"
+    "A report reads each trace once and keeps its digest, in RUN/.digest. This only makes digests, so\n"
+    "that several jobs can share the work; the report then merges them. `dprof record` digests its own\n"
+    "traces. Several such jobs, and a report, can run at the same time.\n\n"
+    "Under mpirun, or srun with PMI, each process takes its own share.\n\n"
     "Examples:\n"
     "  dprof digest run1\n"
     "  dprof digest run1 --shard 3/8\n"
     "  sbatch --array=1-8 --wrap 'dprof digest run1 --shard $SLURM_ARRAY_TASK_ID/8'\n\n"
     "Exit codes: 0 good; 2 usage; 3 a path is missing, or a trace cannot be read (the others are\n"
-    "digested anyway); 125 dprof itself failed, or a digest can be kept nowhere.\n";
+    "digested anyway); 125 dprof itself failed, or a digest cannot be stored anywhere.\n";
 
 // "3/8": the third of eight.
 Result<Launched> parse_shard(const std::string& text) {
@@ -57,9 +57,9 @@ class Digest final : public Subcommand {
 
   void declare(CLI::App& app) override {
     app.add_option("RUN", paths_, "run folders, or traces")->required();
-    app.add_option("--shard", shard_, "only share I of N, I from 1 on: an even deal by size")
+    app.add_option("--shard", shard_, "only share I of N (from 1), divided by size")
         ->type_name("I/N");
-    app.add_flag("-q,--quiet", quiet_, "say only what fails");
+    app.add_flag("-q,--quiet", quiet_, "print failures only");
   }
 
   Result<int> run(Console& console) override {
@@ -144,8 +144,8 @@ class Digest final : public Subcommand {
     }
     for (const Error& error : failed) console.error(error);
     if (!quiet_) {
-      console.print(
-          fmt::format("{} digests made, {} were there, {} failed", made, there, failed.size()));
+      console.print(fmt::format("{} digests made, {} already existed, {} failed", made, there,
+                                failed.size()));
       if (unfinished > 0)
         console.print(fmt::format(", {} traces have no end yet (`dprof recover`)", unfinished));
       console.print("\n");

@@ -21,8 +21,7 @@ constexpr char kExportDetails[] =
     "  chrome      a folder with one JSON file per rank, like PyTorch's profiler: for HTA,\n"
     "              TensorBoard and `dprof import`\n"
     "  csv         a folder with one file per table\n"
-    "  parquet     the same as Parquet: needs a Python with pyarrow (pip install pyarrow), which is\n"
-    "              python3, or the one that DPROF_PYTHON names\n"
+    "  parquet     the same tables as Parquet; needs a Python with pyarrow (python3, or DPROF_PYTHON)\n"
     "  speedscope  one file for speedscope.app: each thread and stream over time\n"
     "  folded      one line per stack with its own time in ns: for flame graphs\n\n"
     "A file whose name ends in .gz is compressed. What a format cannot hold is counted and reported;\n"
@@ -33,7 +32,7 @@ constexpr char kExportDetails[] =
     "  dprof export run1 --format csv --ranks 0,4-7 --steps 20:30\n"
     "  dprof export run1 --format folded -o - | flamegraph.pl > run1.svg\n\n"
     "Exit codes: 0 good; 2 usage, or the folder is not empty; 3 a path is missing or cannot be read\n"
-    "(what could be read is written all the same); 125 dprof itself failed, or no pyarrow was found.\n";
+    "(the readable traces are written anyway); 125 dprof itself failed, or no pyarrow was found.\n";
 
 class Export final : public Subcommand {
  public:

@@ -17,7 +17,7 @@ constexpr char kGuiDetails[] =
     "Examples:\n"
     "  dprof gui run1\n"
     "  dprof gui run1 --screenshot timeline.png --size 1600x900\n\n"
-    "Exit codes: those of dprof-gui (`dprof-gui --help`); 125 when there is no dprof-gui.\n";
+    "Exit codes: those of dprof-gui (`dprof-gui --help`); 125 if there is no dprof-gui.\n";
 
 class Gui final : public Subcommand {
  public:
@@ -42,10 +42,10 @@ class Gui final : public Subcommand {
     execv(beside.c_str(), pointers.data());
     const int failed = errno;
     execv((here / "../../../dprof_gui/_native/bin/dprof-gui").c_str(), pointers.data());
-    return fail(
-        Code::kInternal, fmt::format("{}: {}", beside.string(), std::strerror(failed)),
-        "the window is not installed: pip install 'dprof[gui]' (Debian: apt install dprof-gui), "
-        "or use `dprof report --format html` instead");
+    return fail(Code::kInternal, fmt::format("{}: {}", beside.string(), std::strerror(failed)),
+                "the window is not installed: pip install 'dprof[gui]', or a build's file: "
+                "pip install dist/dprof_gui-*.whl (Debian: apt install dprof-gui), "
+                "or use `dprof report --format html` instead");
   }
 
  private:

@@ -30,7 +30,7 @@ constexpr char kImportDetails[] =
     "rocprofv3's JSON. Formats and ranks are detected by content, not by file name. A folder means\n"
     "all files in it. Unusable rows are counted, and the report says so.\n\n"
     "--into adds memory snapshots, flight-recorder dumps and NCCL Inspector files to a recorded run\n"
-    "of the same job, aligned by wall clock: all of them or, with the reason, none.\n\n"
+    "of the same job, aligned by wall clock; all of them are added or, with a reason, none.\n\n"
     "Examples:\n"
     "  dprof import traces/*.pt.trace.json.gz -o run1\n"
     "  dprof import node0.sqlite node1.sqlite -o run2 --ranks 0-15\n"
@@ -113,7 +113,7 @@ class Import final : public Subcommand {
       options_.ranks = *std::move(ranks);
     }
     if (run_.empty() && into_.empty())
-      return fail(Code::kUsage, "no run is named", "-o RUN makes one, --into RUN adds to one");
+      return fail(Code::kUsage, "no run given", "-o RUN makes one, --into RUN adds to one");
     ProgressLine progress(console);
     const analyzer::ImportProgress report_progress = [&](const std::filesystem::path& file,
                                                          double share) {

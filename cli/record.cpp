@@ -126,8 +126,10 @@ class Record final : public Subcommand {
                    "run folder (default: ./dprof-YYYYMMDD-HHMMSS); %h host, %p process, %j batch "
                    "job, %q{VAR} variable")
         ->type_name("RUN");
-    app.add_option("--local", local_,
-                   "record on this disk of the node, and move finished traces into RUN; % as in -o")
+    app.add_option(
+           "--local", local_,
+           "record to this local disk of the node, then move finished traces into RUN; placeholders "
+           "as in -o")
         ->type_name("DIR");
     app.add_option(
            "--detail", options_.detail,
@@ -135,8 +137,9 @@ class Record final : public Subcommand {
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"light", "standard", "full"}))
         ->capture_default_str();
-    app.add_option("--cuda", options_.cuda,
-                   "cupti: record the GPU; yield: wait until no other tool has CUPTI; off")
+    app.add_option(
+           "--cuda", options_.cuda,
+           "cupti: record the GPU; yield: wait until no other tool uses CUPTI; off: no GPU records")
         ->type_name("MODE")
         ->check(CLI::IsMember({"cupti", "yield", "off"}))
         ->capture_default_str();
@@ -146,12 +149,12 @@ class Record final : public Subcommand {
         ->check(CLI::IsMember({"gc=on", "gc=off"}))
         ->capture_default_str();
     app.add_option("--yield", yield_,
-                   "leave alone what another tool has already set: nvtx, nccl, cuda")
+                   "keep another tool's hook if it is already set: nvtx, nccl, cuda")
         ->type_name("WHAT")
         ->delimiter(',')
         ->check(CLI::IsMember({"nvtx", "nccl", "cuda"}));
     CLI::Option* steps =
-        app.add_option("--steps", steps_, "record only steps A to B-1; A: = from A on");
+        app.add_option("--steps", steps_, "record only steps A to B-1; A: means from A on");
     steps->type_name("A:B");
     app.add_option("--every", every_, "with --steps: repeat every N steps")
         ->type_name("N")
@@ -187,7 +190,7 @@ class Record final : public Subcommand {
         ->capture_default_str();
     app.add_option(
            "--keep-output", options_.kept_lines,
-           "with -n: how many last lines of a failed rank's standard error to keep; 0: none")
+           "with -n: how many of a failed rank's last lines on standard error to keep (0: none)")
         ->type_name("LINES")
         ->check(CLI::Range(0, kMostKeptLines))
         ->capture_default_str();

@@ -10,14 +10,15 @@ namespace {
 
 constexpr char kRecoverDetails[] =
     "\n"
-    "What the recorder had committed is kept (it commits five times a second); what came later is\n"
+    "Everything that the recorder had committed (five times a second) is kept; what came later is\n"
     "lost, and the trace says so. A complete run is left alone. Traces that `record --local` left on\n"
-    "the disk of this node are moved into the run folder; of other nodes' it says where they are.\n\n"
+    "the disk of this node are moved into the run folder; for those on other nodes it says where they\n"
+    "are.\n\n"
     "Examples:\n"
     "  dprof recover run1\n\n"
-    "Exit codes: 0 the run is complete; 5 traces were finished without what came after the\n"
-    "recorder's end, or are on other nodes; 2 the run is still being recorded; 3 the folder does not\n"
-    "exist, or a trace is damaged; 125 dprof itself failed.\n";
+    "Exit codes: 0 the run is complete; 5 traces were completed without their end, or are on other\n"
+    "nodes; 2 the run is still being recorded; 3 the folder does not exist, or a trace is damaged;\n"
+    "125 dprof itself failed.\n";
 
 class Recover final : public Subcommand {
  public:

@@ -46,8 +46,8 @@ constexpr char kReportDetails[] =
     "The digest of a finished trace is cached in RUN/.digest, or if that cannot be written in\n"
     "$XDG_CACHE_HOME/dprof, and reused until the trace or dprof changes.\n\n"
     "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (the readable traces\n"
-    "are reported anyway); 5 a process of the MPI job died, the report is whole; 125 dprof itself\n"
-    "failed.\n";
+    "are reported anyway); 5 a process of the MPI job died, but the report is complete; 125 dprof\n"
+    "itself failed.\n";
 
 class Report final : public Subcommand {
  public:
@@ -77,8 +77,9 @@ class Report final : public Subcommand {
             ->capture_default_str();
     app.add_flag("!--no-cache", cache_, "do not use or write cached digests");
     app.add_flag("--no-mpi", no_mpi_, "work alone, even if mpirun or srun started this process");
-    app.add_option("--mpi-timeout", mpi_timeout_s_,
-                   "give another process of the MPI job up after so long without a sign of life")
+    app.add_option(
+           "--mpi-timeout", mpi_timeout_s_,
+           "give up on another process of the MPI job after this long without a sign of life")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 86'400))
         ->capture_default_str();
@@ -159,7 +160,7 @@ class Report final : public Subcommand {
     if (!team.ok()) return fail(team.error());
     if ((*team)->size() == 1) {
       if (found_launcher()->number != 0) return code_of(ExitCode::kGood);
-      console.message("MPI knows of one process only (another MPI than the launcher's?)");
+      console.message("MPI reports a single process (is it a different MPI from the launcher's?)");
     }
     const auto work = [&] {
       return TeamWork{.team = **team,

@@ -193,16 +193,15 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
   std::vector<std::string> views, changes;
   app.add_option("RUN", options.runs, "run folder, or traces of one run");
   app.add_option("--screenshot", options.screenshot,
-                 "write a picture (.png, .svg or .pdf) and end");
+                 "write a picture (.png, .svg or .pdf) and exit");
   app.add_option("--size", size, "size of the window, 1920x1080")
       ->check(reading(read_size, options, "WxH"));
-  app.add_option("--dump-state", options.state, "write what is shown as JSON and end");
+  app.add_option("--dump-state", options.state, "write what is shown as JSON and exit");
   app.add_option("--dump-draw-list", options.draw_list,
-                 "write the timeline's drawing commands as text and end");
+                 "write the timeline's drawing commands as text and exit");
   app.add_option("--compare", options.compare, "another run, for the page compare");
-  app.add_option("--restore", options.restore,
-                 "look at the run as a saved view says (a window keeps it as dprofview.json)");
-  app.add_option("--script", script, "do what a file of commands says, and end (docs/gui.md)")
+  app.add_option("--restore", options.restore, "restore a saved view (dprofview.json)");
+  app.add_option("--script", script, "run the commands in FILE, then exit (docs/gui.md)")
       ->check(reading(read_script, options, "FILE"));
   app.add_option(
          "--select", options.selectors,
@@ -210,24 +209,25 @@ std::optional<Options> parse_options(int argc, char** argv, ExitCode& exit_code)
          "range:T..T, collective:COMMUNICATOR/FUNCTION/SEQUENCE, name:PATTERN (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--view", views,
-                 "page or dock to show (repeatable), default: as the run is: " + view_words())
+                 "page or dock to show (repeatable), default: chosen by the run: " + view_words())
       ->allow_extra_args(false)
       ->check(reading(read_view, options, "VIEW"));
   app.add_flag("--path", options.path, "show the critical path over the timeline");
-  app.add_option("--what-if", changes,
-                 "what the page what-if begins with: input=0, rank:3=peers, … as of dprof report "
-                 "(repeatable)")
+  app.add_option(
+         "--what-if", changes,
+         "initial questions of the what-if page: input=0, rank:3=peers, … as of dprof report "
+         "(repeatable)")
       ->allow_extra_args(false)
       ->check(reading(read_change, options, "CHANGE"));
-  app.add_option("--steps", steps, "only steps A to before B")
+  app.add_option("--steps", steps, "only steps A to B, B excluded")
       ->check(reading(read_steps, options, "A:B"));
   app.add_option("--ranks", ranks, "only these ranks: 0,5")
       ->check(reading(read_ranks, options, "LIST"));
-  app.add_option("--from", from, "the visible range begins here: 1.5s")
+  app.add_option("--from", from, "start of the visible range: 1.5s")
       ->check(reading(read_from, options, "TIME"));
-  app.add_option("--to", to, "and ends here")->check(reading(read_to, options, "TIME"));
+  app.add_option("--to", to, "end of the visible range")->check(reading(read_to, options, "TIME"));
   app.add_option("--memory", memory,
-                 "what events may take; those of other ranks are not loaded: 4G")
+                 "memory limit for events; beyond it, ranks out of view are not loaded: 4G")
       ->check(reading(read_memory, options, "SIZE"));
   app.add_option("--theme", theme, "light or dark; default: as the desktop")
       ->check(CLI::IsMember({"light", "dark"}));

@@ -105,7 +105,7 @@ class Digests(Probed):
             self.assertFalse(made & numbers)
             numbers |= made
         self.check_kept(RANKS)
-        self.assertEqual(self.digest().stdout, f"0 digests made, {RANKS} were there, 0 failed\n")
+        self.assertEqual(self.digest().stdout, f"0 digests made, {RANKS} already existed, 0 failed\n")
 
     def test_shares_at_the_same_time_and_a_report_meanwhile(self):
         self.synth()
@@ -125,7 +125,7 @@ class Digests(Probed):
             trace.truncate(3000)
         done = self.digest(want=3)
         self.assertIn("rank-00003.dprof", done.stderr)
-        self.assertEqual(done.stdout, f"{RANKS - 1} digests made, 0 were there, 1 failed\n")
+        self.assertEqual(done.stdout, f"{RANKS - 1} digests made, 0 already existed, 1 failed\n")
         self.assertEqual(len(self.kept()), RANKS - 1)
 
     def test_what_makes_no_sense_is_refused(self):

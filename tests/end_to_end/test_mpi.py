@@ -127,4 +127,4 @@ class Mpi(EndToEnd):
     def test_digests_in_shares(self):
         done = self.command(*MPIRUN, 3, DPROF, "digest", self.run_folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout, 3 * "3 digests made, 0 were there, 0 failed\n")
+        self.assertEqual(done.stdout, 3 * "3 digests made, 0 already existed, 0 failed\n")

@@ -68,7 +68,7 @@ class Slurm(Probed):
                                             f"dprof digest {self.run_folder} --shard $SLURM_ARRAY_TASK_ID/3\n")
         self.slurm("sbatch", "--wait", "job.sh")
         told = [(self.folder / f"job-{number}.out").read_text() for number in (1, 2, 3)]
-        self.assertEqual(told, 3 * ["2 digests made, 0 were there, 0 failed\n"])
+        self.assertEqual(told, 3 * ["2 digests made, 0 already existed, 0 failed\n"])
 
     def test_one_recorder_around_srun(self):
         """`dprof record -- srun`: on one node the tasks reach the recorder."""
