@@ -229,7 +229,7 @@ class Checker {
         std::sqrt(1 / static_cast<double>(step.runs_a) + 1 / static_cast<double>(step.runs_b));
     const double distance = std::max(std::abs(step.change - limit), 0.5 * limit);
     const double runs = std::ceil(2 * std::pow(kBothErrors * sd / distance, 2));
-    return fmt::format("about {} per side would decide",
+    return fmt::format("about {} per side",
                        plural(static_cast<int64_t>(std::clamp(runs, 3.0, 999.0)), "run"));
   }
 

@@ -71,7 +71,7 @@ TEST(Check, SeveralBaselinesTellHowRunsDiffer) {
   EXPECT_THAT(checked(run, even).title, Not(HasSubstr("suspect")));
   const CheckResult result = checked(run, uneven);
   EXPECT_EQ(result.code(), ExitCode::kInconclusive) << result.title;
-  EXPECT_THAT(result.needed, HasSubstr("per side would decide"));
+  EXPECT_THAT(result.needed, HasSubstr("runs per side"));
 }
 
 TEST(Check, WhatWasAllowedIsKeptTo) {

@@ -168,10 +168,10 @@ Document finding_section(const Report& report, const TextOptions& options) {
     std::vector<int64_t> numbers;
     for (const int64_t f : together.findings) numbers.push_back(f + 1);
     document.add_item(
-        {.text = fmt::format("findings {} together: {}, ± {}, not the sum of their costs",
-                             fmt::join(numbers, ", "),
-                             of_step(report, static_cast<double>(together.gain_ns)),
-                             format_ms({together.bound_ns})),
+        {.text = fmt::format(
+             "removing findings {} together gains {} ± {}; their costs do not add up",
+             fmt::join(numbers, ", "), of_step(report, static_cast<double>(together.gain_ns)),
+             format_ms({together.bound_ns})),
          .style = Style::kFaint});
   }
   for (const std::string& unseen : verdicts.unseen)
@@ -189,7 +189,7 @@ Document finding_section(const Report& report, const TextOptions& options) {
                  ? fmt::format(
                        "replayed unchanged, this run comes out {} off per step, above the 5 % limit",
                        format_share(report.replay->identity_error))
-                 : "of the run's replay " + report.replay->refused),
+                 : report.replay->refused),
          .style = Style::kWarn,
          .mark = "!"});
   }

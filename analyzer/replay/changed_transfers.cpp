@@ -259,8 +259,7 @@ std::string ChangedTransfers::take_bucket_cap(const Change& change) {
     return kind.gradients && kind.cost.has_value();
   });
   if (!fitted) {
-    return "no bucket is twice as large as another: how the cost of a transfer depends on its size "
-           "is unknown";
+    return "the buckets are too similar in size to fit the link's cost";
   }
   const auto cap = static_cast<double>(change.bytes);
   for (const Buckets& one : all) {

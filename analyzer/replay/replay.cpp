@@ -26,17 +26,17 @@ Replay replay_of_operations(const OperationRun& run, std::span<const RankDigest>
 // Why it is refused; "" = it is accepted.
 std::string refusal_of(const Replay& replay) {
   const auto off = [&](double error, std::string_view what) {
-    return fmt::format("{} {:.1f} % off over {} steps", what, 100 * error, replay.steps);
+    return fmt::format("{} is {:.1f} % off ({} steps)", what, 100 * error, replay.steps);
   };
   if (replay.identity_error > kRefusedError)
-    return off(replay.identity_error, "replayed unchanged, it is");
+    return off(replay.identity_error, "replayed unchanged, the run");
   if (replay.unexplained > kMostUnexplained) {
     return fmt::format("no recorded cause explains {:.0f} % of a step", 100 * replay.unexplained);
   }
   if (replay.held_out_error.value_or(0) > kRefusedError)
-    return off(*replay.held_out_error, "even steps predicted from the odd ones are");
+    return off(*replay.held_out_error, "a replay that predicts every second step from the others");
   if (replay.half_error.value_or(0) > kRefusedError)
-    return off(*replay.half_error, "the second half predicted from the first one is");
+    return off(*replay.half_error, "a replay that predicts the second half from the first");
   return {};
 }
 

@@ -26,7 +26,7 @@ struct Advice {
   std::string_view refuted_by;
 };
 
-// By the causes of docs/analysis/stragglers.md.
+// By the causes of docs/analysis/causes.md.
 constexpr Advice kAdvice[] = {
     {"dataloader",
      "raise num_workers or prefetch_factor on that rank; if that does not help, check the storage it reads from",
@@ -43,11 +43,11 @@ constexpr Advice kAdvice[] = {
     {"cpu_contention",
      "give each rank its own cores (--cpu-bind, taskset); then use fewer threads per rank "
      "(OMP_NUM_THREADS), and check what else runs on that host",
-     "a run with that rank alone on its cores in which it is just as late"},
+     "a run in which that rank has its cores to itself and is just as late"},
     {"host",
      "check what the training thread does between its ranges: "
      "logging, garbage collection, other processes on its core",
-     "a Python profile of that rank that shows nothing the others do not have"},
+     "a Python profile of that rank that looks like the others'"},
     {"synchronisation",
      "find out what the training thread waits for: "
      "on a GPU keep values on the device (.item(), print and metrics wait for it; log every N steps); "
@@ -73,7 +73,7 @@ constexpr Advice kAdvice[] = {
      "check that GPU for ECC errors and remapped rows, and for other jobs on it (MIG, MPS)",
      "compute-bound kernels that are slower there, too"},
     {"device", "give the slower device a smaller share, or use equal ones",
-     "the same rank just as late on another device"},
+     "the same rank, just as late on another device"},
     {"compute",
      "compare that phase with another rank's in the timeline; "
      "if the work is the same, the core or device is slower or shared",
@@ -122,7 +122,7 @@ std::string straggler_title(const RuleInput& input, const Verdict& v) {
   if (!s.rank && s.cause == "network")
     return fmt::format("transfers between hosts became slower: {}", cost);
   if (!s.rank) {
-    return fmt::format("a different rank is late in each step: +{} per step ({})", ms(s.cost_ns),
+    return fmt::format("a different rank is late each time: +{} per step ({})", ms(s.cost_ns),
                        format_share(share_of(input, s.cost_ns)));
   }
   if (!v.named) return fmt::format("{} is slower than its peers: {}", culprit(s), cost);
@@ -218,7 +218,7 @@ constexpr Rule kStraggler = {
         "the detail says since which step "
         "(S8)",
     .costs = "counterfactual: the steps with the peers' median in that rank's place",
-    .guard = "below the detection floor; severity info where it costs too little to be named",
+    .guard = "below the detection floor; severity info if the cost is too low to name a rank",
     .suppressed_by = "comm.slow-group",
     .advice = "compare that rank with another in the timeline",
     .detect = straggler};
@@ -288,9 +288,9 @@ std::optional<Measured> waiting(const RuleInput& input) {
   int64_t explained = 0;
   for (const Verdict& v : input.verdicts) explained += v.named ? v.straggler.cost_ns : 0;
   std::string culprit = "no rank is persistently late on its own account";
-  if (explained != 0) culprit = "waiting for the culprit is part of it";
+  if (explained != 0) culprit = "part of this is waiting for the culprit";
   if (explained != 0 && static_cast<double>(explained) < kOthersShare * static_cast<double>(cost))
-    culprit += ", but less than half of it";
+    culprit += ", but less than half";
   if (const std::string few = few_pauses(input, cost); !few.empty()) culprit += "; " + few;
   return Measured{.cost_ns = cost,
                   .figures = {{"culprit", culprit}, {"waiting", waits.size()}},
@@ -311,7 +311,7 @@ constexpr Rule kWaiting = {
     .detail = "{culprit}",
     .decided_by =
         {"median over {waiting} ranks of the time in collectives before the last member arrived"},
-    .refuted_by = {"a culprit named once more steps are recorded"},
+    .refuted_by = {"a longer recording that names a culprit"},
     .measure = waiting};
 
 }  // namespace

@@ -200,7 +200,7 @@ constexpr Rule kBucketCopies = {
     .title = "gradients are copied into buckets and back: {cost}",
     .detail =
         "{copies} such copies per step; "
-        "gradients that are views of their buckets need only one pass, which divides by the number of ranks. "
+        "gradients that are views of their buckets need a single pass (the division by the number of ranks). "
         "The cost is {upper bound}",
     .decided_by =
         {"DDP's Reducer copies back from buckets, which it does only where gradients are not views of them",
@@ -211,7 +211,7 @@ constexpr Rule kBucketCopies = {
 constexpr Rule kBlockingWait = {
     .name = "comm.blocking-wait",
     .finds =
-        "backward blocks until each gradient reduction has finished, although it has more to compute, in 80 % of the steps",
+        "in 80 % of the steps, backward blocks until each gradient reduction has finished, although it has more to compute",
     .costs =
         "upper bound: transfers of all but the last reduction of a backward, at most what backward computes after them",
     .guard =

@@ -19,7 +19,8 @@ constexpr double kFullLink = 0.8;         // of the best bandwidth of that size
 constexpr double kOverlapNone = 0.05;
 constexpr double kOrderShare = 0.02;
 constexpr double kContention = 1.15;
-constexpr double kHalfOfBytes = 0.5;  // 16 bits instead of 32
+constexpr double kHalfOfBytes = 0.5;            // 16 bits instead of 32
+constexpr int64_t kFirstBucketBytes = 1 << 20;  // PyTorch's own cap of the first bucket
 
 int64_t rounded(double ns) { return std::llround(ns); }
 
@@ -64,6 +65,18 @@ std::optional<Exposed> exposed_of(const RuleInput& input) {
   return exposed;
 }
 
+// Whether a lower bucket_cap_mb could split a reduction: no bucket below 1 MiB is ever split.
+bool can_be_split(const Report& report) {
+  if (!report.collectives) return true;
+  bool known = false;
+  for (const CollectiveSummary& c : *report.collectives) {
+    if (c.per_step.value_or(0) <= 0 || !reduces(c.function)) continue;
+    if (!c.bytes || *c.bytes >= kFirstBucketBytes) return true;
+    known = true;
+  }
+  return !known;
+}
+
 // Advice on transfers depends on their contents: gradients in collectives, or messages between
 // ranks.
 std::string transfer_advice(const Report& report) {
@@ -75,6 +88,8 @@ std::string transfer_advice(const Report& report) {
     return "keep more micro-batches in flight to hide a pipeline's messages; send 16-bit tensors; "
            "with one server for all ranks, split its parameters over several";
   }
+  if (!can_be_split(report))
+    return "send fewer bytes: a larger batch, 16-bit gradients, no_sync() while accumulating";
   return "lower bucket_cap_mb so that transfers start earlier; then send fewer bytes: "
          "a larger batch, 16-bit gradients, no_sync() while accumulating";
 }
@@ -118,17 +133,23 @@ std::optional<Measured> no_overlap(const RuleInput& input) {
       ratio(largest_share(input, gradients).calls, std::max<int64_t>(1, steady_steps(input)));
   if (per < 0.5) return {};
   const bool one = per < 1.5;
+  std::string_view advice =
+      "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them just before the optimizer";
+  if (one) {
+    advice =
+        can_be_split(input.report)
+            ? "lower bucket_cap_mb: a single bucket can be sent only once the last gradient is ready"
+            : "use a larger batch, or accumulate gradients under no_sync(): a bucket below 1 MiB is never split";
+  }
   return Measured{
       .cost_ns = exposed->hideable_ns,
       .figures = {{"hidden", format_share(exposed->hidden_share)},
-                  {"reductions", one ? std::string("one reduction of gradients a step")
-                                     : fmt::format("{:.0f} reductions of gradients a step", per)},
+                  {"reductions", one ? std::string("one gradient reduction per step")
+                                     : fmt::format("{:.0f} gradient reductions per step", per)},
                   {"per step", fmt::format("{:.1f}", per)},
                   {"over", exposed->ranks}},
       .evidence = evidence_of(input, gradients),
-      .advice =
-          one ? "lower bucket_cap_mb: a single bucket can be sent only once the last gradient is ready"
-              : "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them just before the optimizer"};
+      .advice = std::string(advice)};
 }
 
 std::optional<Measured> order_blocked(const RuleInput& input) {
@@ -202,7 +223,7 @@ SmallMessages small_messages_in(std::span<const CollectiveSummary* const> collec
     found.small += per;
     found.latency_ns += per * fit->alpha_ns;
     if (found.first.empty()) {
-      found.first = fmt::format("{} of {}: {} each, while half of the bandwidth is reached at {}",
+      found.first = fmt::format("{} of {}: {} each; half of the bandwidth is reached only at {}",
                                 word_of(c->function), c->communicator, format_bytes(*c->bytes),
                                 format_bytes(rounded(fit->half_bytes)));
     }
@@ -320,7 +341,7 @@ constexpr Rule kFindUnused = {
     .title = "DDP searches for unused parameters in every step (find_unused_parameters): {cost}",
     .detail =
         "{bitmaps} reductions of the used-parameter map in {steps} steps; "
-        "the graph search in each step comes on top, and buckets are never reordered by use",
+        "the search itself costs extra, and buckets are never reordered",
     .decided_by = {"DDP's Reducer searched the graph for unused parameters"},
     .refuted_by = {"a model that uses different parameters in different steps"},
     .measure = find_unused};
@@ -333,13 +354,13 @@ constexpr Rule kNoOverlap = {
     .guard = "no gradient reduction in the steps; below {at least} of the step",
     .suppressed_by =
         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.blocking-wait, host.false-dependency",
-    .advice = "reduce during backward",
+    .advice = "start the reductions during backward",
     .removed_by = "overlap=full",
     .judged = {.cause = "network", .confidence = 0.4, .at_least = kInfoShare},
     .title = "communication does not overlap computation: {cost}",
     .detail =
         "{hidden} of the communication is hidden, with {reductions}; the cost is {upper bound}",
-    .decided_by = {"overlap {hidden} over {over} ranks, {per step} reductions a step",
+    .decided_by = {"overlap {hidden} over {over} ranks, {per step} reductions per step",
                    "there was computation to hide {ms} of the exposed transfer"},
     .refuted_by = {"computation that needs all gradients before it can start"},
     .measure = no_overlap};
@@ -367,7 +388,7 @@ constexpr Rule kExposedTail = {
     .finds =
         "bucket transfers are exposed for at least 3 % of the step, at least half of that in the last bucket",
     .costs =
-        "by the bucket model: present exposure less that of the best cap; "
+        "by the bucket model: today's exposed time less that with the best cap; "
         "without a model, the last bucket's exposed transfer, an upper bound",
     .guard =
         "one bucket; the best cap gains less than {at least}; waiting for other ranks does not count",
@@ -388,9 +409,9 @@ constexpr Rule kExposedTail = {
 constexpr Rule kSmallMessages = {
     .name = "comm.small-messages",
     .finds =
-        "half of a step's collectives are smaller than the size that reaches half of the bandwidth, and their latency is 3 % of the step",
+        "half of a step's collectives are too small for half of the bandwidth, and their latency is at least 3 % of the step",
     .costs = "upper bound: the latency of all but one of them, at most the exposed transfer",
-    .guard = "no fitted link; fewer than two collectives a step",
+    .guard = "no fitted link; fewer than two collectives per step",
     .suppressed_by =
         "comm.gloo-on-gpu, comm.sync-each-microbatch, comm.slow-group, comm.small-collectives",
     .advice =
@@ -442,7 +463,8 @@ constexpr Rule kSlowedByCollectives = {
 constexpr Rule kExposedTransfer = {
     .name = "comm.exposed-transfer",
     .finds = "exposed transfers of any kind",
-    .costs = "upper bound: median over ranks of the exposed transfer",
+    .costs =
+        "gain of a replay with transfer=0; without one an upper bound: median over ranks of the exposed transfer",
     .guard = "below {at least} of the step",
     .suppressed_by =
         "comm.gloo-on-gpu, comm.slow-group, comm.sync-each-microbatch, comm.server-bottleneck, "

@@ -44,7 +44,7 @@ std::string advice_of_hang(const Hang& h) {
   if (h.state == "dead")
     return "find out how that process ended: exit status, last ranges, system log";
   if (h.state == "mismatch")
-    return "make all ranks call the same collectives, in the same order and size";
+    return "make all ranks call the same collectives, in the same order and with the same sizes";
   if (h.culprits.empty()) return "check the network or transport between these ranks";
   if (h.function == Function::kBarrier) return std::string(kForAllRanks);
   return {};
@@ -149,7 +149,7 @@ constexpr Rule kSlowHost = {
     .title = "the links of host {host} are slow: {cost}",
     .detail =
         "transfers of {groups} slow groups take {times} times as long as in comparable groups, {ranks}; "
-        "the cost is the excess on the rank that has most of them, {upper bound}{since}",
+        "the cost is the excess on the rank with the largest one, {upper bound}{since}",
     .decided_by =
         {"{groups} slow groups contain this host, and no smaller set of hosts explains them",
          "median ratio of their transfers to those of comparable groups: {times}"},
@@ -455,7 +455,7 @@ constexpr Rule kSlowGroup = {
     .costs = "upper bound: exposed transfer beyond the speed of the comparable groups",
     .guard = "no comparable groups; a single slow group is narrowed down to its members only",
     .advice =
-        "test the links of these hosts (iperf, nccl-tests), check for retransmits and link flaps; else take the host out",
+        "test the links of these hosts (iperf, nccl-tests), check for retransmits and link flaps; if they are faulty, remove the host from the job",
     .detect = slow_group};
 
 constexpr Rule kServerBottleneck = {
@@ -472,7 +472,7 @@ constexpr Rule kServerBottleneck = {
     .title = "rank {hub} serves {workers} workers through one link: {cost}",
     .detail =
         "every message of the run starts or ends there ({bytes} in total); "
-        "the median worker spends {wait} per step on communication, {others}/{workers} of which is queueing behind the others; {upper bound}",
+        "the median worker spends {wait} per step on communication, of which {others}/{workers} is queueing behind the other workers; {upper bound}",
     .decided_by = {"all {messages} messages have rank {hub} at one end"},
     .refuted_by = {"a run with half as many workers whose steps take just as long"},
     .measure = server_bottleneck};

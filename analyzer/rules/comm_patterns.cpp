@@ -336,7 +336,7 @@ constexpr Rule kNeedlessBarrier = {
         "Without the barrier, waiting for a late rank moves to the next collective",
     .decided_by = {"{all} barriers in {steps} steady steps, outside checkpoints",
                    "{waiting} of waiting and {passing} of execution per step"},
-    .refuted_by = {"something outside the trace that all ranks must have done by then"},
+    .refuted_by = {"work outside the trace that all ranks must have finished by then"},
     .measure = needless_barrier};
 
 constexpr Rule kBufferBroadcast = {
@@ -367,7 +367,7 @@ constexpr Rule kSmallCollectives = {
     .title = "{each} small collectives per step outside forward and backward: {cost}",
     .detail = "less than 64 KiB each, such as metrics; the cost is their transfers, {upper bound}",
     .decided_by = {"{all} in {steps} steady steps, in no bucket"},
-    .refuted_by = {"a next step that needs their results"},
+    .refuted_by = {"a following step that needs their results"},
     .measure = small_collectives};
 
 constexpr Rule kGatherExposed = {

@@ -11,9 +11,11 @@ namespace dprof::analyzer {
 namespace {
 
 using schema::Function;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr int64_t kMiB = 1 << 20;
@@ -139,6 +141,9 @@ TEST(NoOverlap, WhatCouldHaveBeenHidden) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].cost_ns, 6 * kNsPerMs);
   EXPECT_THAT(findings[0].advice, HasSubstr("lower bucket_cap_mb")) << "one bucket";
+  run.summary().bytes = 73'500;
+  EXPECT_THAT(found_comm(run, "comm.no-overlap")[0].advice, Not(HasSubstr("lower bucket_cap_mb")))
+      << "too small to be split";
   for (RankOverlap& rank : run.report.overlap->per_rank)
     rank.hidden_ns = RuleRun::kSteady * 2 * kNsPerMs;
   EXPECT_THAT(found_comm(run, "comm.no-overlap"), IsEmpty()) << "some is hidden";
@@ -338,6 +343,15 @@ TEST(ExposedTransfer, IsAnUpperBound) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].detail, HasSubstr("upper bound"));
   EXPECT_EQ(findings[0].severity, FindingSeverity::kCritical);
+}
+
+TEST(ExposedTransfer, SmallBucketsAreNotToBeSplit) {
+  CommRun run(2);
+  run.collective({.transfer_ns = 12 * kNsPerMs});
+  EXPECT_THAT(found_comm(run, "comm.exposed-transfer")[0].advice, HasSubstr("bucket_cap_mb"));
+  run.summary().bytes = 73'500;
+  EXPECT_THAT(found_comm(run, "comm.exposed-transfer")[0].advice,
+              AllOf(HasSubstr("send fewer bytes"), Not(HasSubstr("bucket_cap_mb"))));
 }
 
 }  // namespace

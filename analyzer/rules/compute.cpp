@@ -86,7 +86,7 @@ std::optional<Measured> fp32_matrices(const RuleInput& input) {
 constexpr Rule kFp32Matrices = {
     .name = "compute.fp32-matrices",
     .finds =
-        "Matrix products and convolutions in fp32 take at least 30 % of the computation of a device that has tensor cores",
+        "matrix products and convolutions in fp32 take at least 30 % of the computation of a device that has tensor cores",
     .costs = "half of these kernels' time",
     .guard = "the device has no tensor cores, or the kernels run on them (TF32 does)",
     .advice =
@@ -101,7 +101,7 @@ constexpr Rule kFp32Matrices = {
 
 constexpr Rule kLayoutConversions = {
     .name = "compute.layout-conversions",
-    .finds = "Kernels that change the memory layout of images take at least {at least} of the step",
+    .finds = "kernels that change the memory layout of images take at least {at least} of the step",
     .costs = "time of these kernels",
     .guard = "below {at least} of the step",
     .advice = "convert model and batches to memory_format=torch.channels_last",
@@ -117,7 +117,7 @@ constexpr Rule kLayoutConversions = {
 
 constexpr Rule kUnalignedShapes = {
     .name = "compute.unaligned-shapes",
-    .finds = "Tensor-core kernels for unaligned sizes take at least 5 % of the computation",
+    .finds = "tensor-core kernels for unaligned sizes take at least 5 % of the computation",
     .costs = "half of these kernels' time",
     .guard = "kernel names that do not show the alignment",
     .advice = "pad vocabulary, channels and hidden sizes to multiples of 8, preferably 64",
@@ -135,12 +135,12 @@ constexpr Rule kUnalignedShapes = {
 constexpr Rule kElementwiseKernels = {
     .name = "compute.elementwise",
     .finds =
-        "Element-wise operations, reductions and normalisation take at least 30 % of the computation",
+        "element-wise operations, reductions and normalisation take at least 30 % of the computation",
     .costs = "half of these kernels' time",
     .guard = "below 30 % of the computation",
     .advice = "use torch.compile or fused operators, so that values stay in registers",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
-    .title = "much of the computation is in small memory-bound operations: {taken}",
+    .title = "much of the computation is small memory-bound operations: {taken}",
     .detail = "{kernels}; the cost assumes that fusion saves half of their time",
     .decided_by = {kTaken, "{kernels}"},
     .refuted_by = {"a compiled run that is no faster"},
@@ -180,14 +180,14 @@ std::optional<Measured> conv_retuning(const RuleInput& input) {
 constexpr Rule kConvRetuning = {
     .name = "compute.conv-retuning",
     .finds =
-        "Convolution kernels that run in fewer than 20 % of the steps still appear in steady ones",
+        "convolution kernels that run in fewer than 20 % of the steps still appear in steady ones",
     .costs = "their time, divided by all steps",
     .guard = "below {at least} of the step, or only during warm-up",
     .advice =
         "set torch.backends.cudnn.benchmark = True for fixed shapes, False for changing ones; "
         "use fewer distinct shapes",
     .judged = {.cause = "compute", .confidence = 0.4, .at_least = kInfoShare},
-    .title = "convolutions are still being tuned after warm-up: {cost}",
+    .title = "convolutions are still being autotuned after warm-up: {cost}",
     .detail = "{names} convolution kernels ran in fewer than {rare} of the steps",
     .decided_by = {"{names} convolution kernels that are still new in steady steps"},
     .refuted_by = {"the same shapes in every step"},
@@ -225,7 +225,7 @@ std::optional<Measured> low_occupancy(const RuleInput& input) {
 constexpr Rule kLowOccupancy = {
     .name = "compute.low-occupancy",
     .finds =
-        "The device computes for at least 80 % of the step and draws less than half of its power limit",
+        "the device computes for at least 80 % of the step and draws less than half of its power limit",
     .costs = "none in time: the gain from a larger batch is unknown",
     .guard = "no samples of the device's power, or it is idle for more than 20 % of the step",
     .advice = "use a larger batch per rank, or fuse small layers",
@@ -259,7 +259,7 @@ std::optional<Measured> recompute_excess(const RuleInput& input) {
 
 constexpr Rule kRecomputeExcess = {
     .name = "compute.recompute-excess",
-    .finds = "Activation checkpointing recomputes forward although 40 % of the memory stays free",
+    .finds = "activation checkpointing recomputes forward although 40 % of the memory stays free",
     .costs = "upper bound: forward's time",
     .guard =
         "less memory is free, its size is unknown, or recomputing leaves no autograd node "

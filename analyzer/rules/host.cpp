@@ -104,13 +104,13 @@ constexpr Rule kSyncPerStep = {
     .name = "host.sync-per-step",
     .ids = "M15",
     .finds =
-        "The host waits for the device in every step, which leaves the device idle for at least {at least} of the step",
+        "the host waits for the device in every step, which leaves the device idle for at least {at least} of the step",
     .costs = "the device's idle time after such calls, and no more than the host waited in them",
     .guard = "no GPU, fewer than one call per step, or no idle time after them",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
     .advice =
-        "read the loss only every 50 steps and copy with non_blocking=True: "
-        ".item(), .cpu(), printing a tensor, `if tensor:` and nonzero all wait",
+        "read the loss only every 50 steps; copy with non_blocking=True; "
+        ".item(), .cpu(), printing a tensor, `if tensor:` and nonzero all wait for the device",
     .removed_by = "sync=none",
     .judged = {.cause = "synchronisation", .confidence = 0.7, .at_least = kInfoShare},
     .title = kRunsDry,
@@ -126,7 +126,7 @@ std::optional<Measured> device_synchronize(const RuleInput& input) {
 
 constexpr Rule kDeviceSynchronize = {
     .name = "host.device-synchronize",
-    .finds = "The host waits for the whole device in every step",
+    .finds = "the host waits for the whole device in every step",
     .costs = "the device's idle time after such calls, and no more than the host waited in them",
     .guard = "no GPU, fewer than one call per step, or longer waits for streams",
     .suppressed_by = "host.debug-mode, memory.cache-churn, balance.straggler",
@@ -162,7 +162,7 @@ std::optional<Measured> launch_bound(const RuleInput& input) {
 constexpr Rule kLaunchBound = {
     .name = "host.launch-bound",
     .finds =
-        "The device waits for its host for at least {at least} of the step; kernels are short and start as soon as they are launched",
+        "the device waits for its host for at least {at least} of the step; kernels are short and start as soon as they are launched",
     .costs = "the device's idle time for lack of work",
     .guard = "a median kernel of 20 us or more, or kernels that queue",
     .suppressed_by =
@@ -188,9 +188,9 @@ std::optional<Measured> launch_blocking(const RuleInput& input) {
             kAlmostAll * static_cast<double>(facts.launches_sampled))
       continue;
     measured.ranks.push_back(digest.rank);
-    measured.decided_by = {
-        fmt::format("{} of {} sampled launches on rank {} returned only after their kernel",
-                    facts.launches_until_done, facts.launches_sampled, digest.rank)};
+    measured.decided_by = {fmt::format(
+        "{} of {} sampled launches on rank {} returned only after their kernel had finished",
+        facts.launches_until_done, facts.launches_sampled, digest.rank)};
   }
   if (measured.ranks.empty()) return {};
   std::vector<TimeOfRank> starved =
@@ -239,7 +239,7 @@ constexpr Rule kNanChecks = {
 constexpr Rule kDebugMode = {
     .name = "host.debug-mode",
     .finds =
-        "Launches return only when their kernel is done (CUDA_LAUNCH_BLOCKING), or each gradient is checked for NaN (anomaly detection)",
+        "launches return only when their kernel has finished (CUDA_LAUNCH_BLOCKING), or each gradient is checked for NaN (anomaly detection)",
     .costs = "the device's idle time for lack of work; the checks' own time",
     .guard =
         "fewer than 95 % of the launches block; anomaly detection is recorded only at detail full",
@@ -276,7 +276,7 @@ std::optional<Measured> unfused_optimizer(const RuleInput& input) {
 constexpr Rule kUnfusedOptimizer = {
     .name = "host.unfused-optimizer",
     .finds =
-        "The optimizer launches more than 500 kernels, or more than 5 per parameter tensor, and takes at least {at least} of the step",
+        "the optimizer launches more than 500 kernels, or more than 5 per parameter tensor, and takes at least {at least} of the step",
     .costs = "the optimizer's time",
     .guard = "fewer launches, or below 5 % of the step",
     .suppressed_by = "host.debug-mode",
@@ -307,7 +307,7 @@ std::optional<Measured> zero_grad_fills(const RuleInput& input) {
 constexpr Rule kZeroGradFills = {
     .name = "host.zero-grad-fills",
     .finds =
-        "Each update zero-fills at least as many tensors as there are parameters, for at least {at least} of the step",
+        "each update zero-fills at least as many tensors as there are parameters, for at least {at least} of the step",
     .costs = "time of these kernels",
     .guard = "fewer fills than parameter tensors, or an unknown number of those",
     .advice = "use optimizer.zero_grad(set_to_none=True)",
@@ -338,7 +338,7 @@ std::optional<Measured> backward_overhead(const RuleInput& input) {
 
 constexpr Rule kBackwardOverhead = {
     .name = "host.backward-overhead",
-    .finds = "Within backward the device spends more time waiting for its host than computing",
+    .finds = "within backward the device spends more time waiting for its host than computing",
     .costs = "the device's idle time within backward",
     .guard = "below {at least} of the step, or more computing than waiting",
     .suppressed_by = "host.launch-bound, host.debug-mode, host.sync-per-step",
@@ -399,8 +399,8 @@ std::optional<Measured> false_dependency(const RuleInput& input) {
 constexpr Rule kFalseDependency = {
     .name = "host.false-dependency",
     .finds =
-        "In every step, ready kernels start only after a collective that was launched before them on another stream, and the device computes nothing until then, for at least {at least} of the step",
-    .costs = "upper bound: the time from when they could have run until they start",
+        "in every step, ready kernels start only after a collective that was launched before them on another stream, and the device computes nothing until then, for at least {at least} of the step",
+    .costs = "upper bound: the time from when they could have run until they started",
     .guard =
         "an event orders the two streams, or was recorded after the collective's launch; "
         "no events of the collective's stream were recorded; launches that were not recorded; CUDA graphs",
@@ -411,7 +411,7 @@ constexpr Rule kFalseDependency = {
     .judged = {.cause = "host", .confidence = 0.4, .at_least = kInfoShare},
     .title = "computation queues behind collectives on another stream: {cost}",
     .detail =
-        "{times} times per step a launched kernel starts only when a collective ends that it has no recorded reason to wait for, and the device computes nothing meanwhile; "
+        "{times} times per step a launched kernel waits for a collective although no recorded dependency requires it; the device computes nothing meanwhile; "
         "the cost is {upper bound}",
     .decided_by =
         {"{times} kernels per step start within 10 us of the end of a collective that was launched before them on another stream",

@@ -109,7 +109,8 @@ constexpr Rule kProfilerOverhead = {
     .finds = "the recorder's own estimate of its cost is above 3 % of the time",
     .costs = "that share of the step",
     .guard = "the cost was not measured",
-    .advice = "--detail light, --max-overhead 1%, or some steps only (--steps A:B)",
+    .advice =
+        "record at --detail light, set --max-overhead 1%, or record only some steps (--steps A:B)",
     .judged = {.confidence = 0.8},
     .title = "recording took {share} of the time",
     .detail = "this run's figures include it; the job without dprof does not pay it",
@@ -130,14 +131,14 @@ std::optional<Measured> replay_refused(const RuleInput& input) {
 constexpr Rule kReplayRefused = {
     .name = "hygiene.replay-refused",
     .finds =
-        "the replay is off by more than 5 %, for the unchanged run or for steps it was not fitted to, or leaves 20 % unexplained",
+        "the replay is off by more than 5 %, for the unchanged run or for steps that it was not fitted to; or 20 % of a step has no recorded cause",
     .costs = "info",
     .guard = "nothing was replayed",
     .advice = "record with --detail full, which shows the replay what waits for what",
-    .title = "the replay of this run is off by {error} of a step: dprof predicts nothing",
+    .title = "replaying this run is off by {error} of a step: no predictions are made",
     .detail =
-        "costs given as upper bounds stay upper bounds; "
-        "{unexplained} of the step is lag without a recorded cause",
+        "costs marked as upper bounds remain valid; "
+        "{unexplained} of a step is delay without a recorded cause",
     .decided_by = {"the recorded run replayed, over {steps} steps", "{why}"},
     .refuted_by = {"nothing: this is the replay's own error"},
     .measure = replay_refused};
@@ -146,11 +147,12 @@ std::optional<Measured> few_steps(const RuleInput& input) {
   const int64_t steady = steady_steps(input);
   if (!input.report.run.steps || steady >= kFewestHygieneSteps) return {};
   const StepsInfo& steps = *input.report.run.steps;
-  return Measured{.figures = {{"steady", steady == 1 ? "1 steady step"
-                                                     : fmt::format("{} steady steps", steady)},
-                              {"count", steps.count},
-                              {"first", steps.first_steady},
-                              {"last", steps.last_steady}}};
+  return Measured{
+      .figures = {
+          {"steady", steady == 1 ? "1 steady step" : fmt::format("{} steady steps", steady)},
+          {"count", steps.count == 1 ? "1 step was" : fmt::format("{} steps were", steps.count)},
+          {"first", steps.first_steady},
+          {"last", steps.last_steady}}};
 }
 
 constexpr Rule kFewSteps = {
@@ -160,8 +162,8 @@ constexpr Rule kFewSteps = {
     .guard = "no steps at all: a diagnostic says so",
     .suppressed_by = "startup.failed, comm.unfinished-reduction, comm.hang",
     .advice = "record at least 20 steps",
-    .title = "{steady} only",
-    .detail = "of {count} recorded: occasional problems are missed, and means are imprecise",
+    .title = "only {steady}",
+    .detail = "{count} recorded: occasional problems are missed, and means are imprecise",
     .decided_by = {"steps {first} to {last} are steady"},
     .refuted_by = {"nothing: they were counted"},
     .measure = few_steps};
@@ -197,7 +199,7 @@ constexpr Rule kMixedDevices = {.name = "hygiene.mixed-devices",
                                 .finds = "ranks compute on GPUs of different models or sizes",
                                 .costs = "info; balance.straggler has the cost",
                                 .guard = "the devices' names were not recorded",
-                                .advice = "use equal devices, or share out the data by speed",
+                                .advice = "use identical devices, or divide the data by speed",
                                 .judged = {.cause = "device"},
                                 .title = "{kinds} kinds of GPU in one job",
                                 .detail = "{models}",

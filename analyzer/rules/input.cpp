@@ -54,7 +54,7 @@ std::optional<Measured> bound(const RuleInput& input) {
 
 constexpr Rule kBound = {
     .name = "input.bound",
-    .finds = "More than half of the ranks wait for input for at least 5 % of the step",
+    .finds = "more than half of the ranks wait for input for at least 5 % of the step",
     .costs = "median over ranks of the wait for input",
     .guard = "at most half of the ranks wait that long: a rank that waits alone is a straggler",
     .suppressed_by =
@@ -63,7 +63,7 @@ constexpr Rule kBound = {
     .removed_by = "input=0",
     .judged = {.cause = "dataloader", .confidence = 0.7},
     .title = "{most} ranks wait for input: {cost}",
-    .detail = "median over ranks of the time in the loader; {upper bound}",
+    .detail = "time in the loader, median over ranks; {upper bound}",
     .decided_by = {"{n} of {all} ranks wait for at least {share} of the step"},
     .refuted_by = {"a run with synthetic or cached input that is no faster"},
     .measure = bound};
@@ -117,7 +117,7 @@ std::optional<Measured> single_process_loading(const RuleInput& input) {
 
 constexpr Rule kSingleProcessLoading = {
     .name = "input.single-process",
-    .finds = "The training thread prepares batches itself, for at least {at least} of the step",
+    .finds = "the training thread prepares batches itself, for at least {at least} of the step",
     .costs = "lower median over ranks of the wait for input",
     .guard = "there are loader workers, or it is unknown whether there are",
     .suppressed_by = "balance.straggler",
@@ -183,7 +183,7 @@ std::optional<Measured> pageable_copies(const RuleInput& input) {
 constexpr Rule kPageableCopies = {
     .name = "input.pageable-copies",
     .finds =
-        "Batches are copied to the device from pageable memory, and the exposed copies take at least {at least} of the step",
+        "batches are copied to the device from pageable memory, and the exposed copies take at least {at least} of the step",
     .costs = "exposed time of copies to the device",
     .guard = "copies come from page-locked memory, or overlap computation",
     .suppressed_by = "balance.straggler",
@@ -249,7 +249,7 @@ std::optional<Measured> epoch_restart(const RuleInput& input) {
 
 constexpr Rule kEpochRestart = {
     .name = "input.epoch-restart",
-    .finds = "The first batch of each epoch takes longer to arrive than others",
+    .finds = "the first batch of each epoch takes longer to arrive than others",
     .costs = "the extra wait, spread over all steps",
     .guard = "below {at least} of the step; the first epoch, which includes start-up",
     .suppressed_by = "balance.straggler",
@@ -257,7 +257,7 @@ constexpr Rule kEpochRestart = {
     .judged = {.cause = "dataloader", .confidence = 0.6, .at_least = kInfoShare},
     .title = "each epoch begins with a long wait for its first batch: {cost}",
     .detail =
-        "up to {each} more than for other batches, at the start of {epochs} epochs; spread over all steps",
+        "up to {each} longer than for other batches, at the start of {epochs} epochs; spread over all steps",
     .decided_by =
         {"first wait of each epoch except the run's first, less the median of the epoch's other waits"},
     .refuted_by = {"a run with persistent workers that waits just as long"},
@@ -290,7 +290,7 @@ std::optional<Measured> cpu_oversubscription(const RuleInput& input) {
 
 constexpr Rule kCpuOversubscription = {
     .name = "input.cpu-oversubscription",
-    .finds = "The training thread waits for a core while several threads of its process are busy",
+    .finds = "the training thread waits for a core while several threads of its process are busy",
     .costs = "run-queue delay of the training thread",
     .guard =
         "below 3 % of the step, or the process has fewer than two busy threads: then other work takes the core",
@@ -301,7 +301,7 @@ constexpr Rule kCpuOversubscription = {
     .judged = {.cause = "cpu_contention", .confidence = 0.6},
     .title = "the process's own threads crowd out the training thread: {cost}",
     .detail =
-        "the training thread was ready to run but had no core for that long; "
+        "the training thread was ready to run but had no core during that time; "
         "up to {threads} other busy threads per process use {cores} cores together",
     .decided_by = {"run-queue delay of the training thread: {ms} per step, median over {n} ranks",
                    "{threads} threads use at least {busy} of a core each"},

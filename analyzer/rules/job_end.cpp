@@ -34,7 +34,7 @@ constexpr KindOfEnd kKinds[] = {
     {"desync",
      "make all ranks call the same collectives, in the same order, with the same sizes and types",
      "lost records of calls on one of the ranks"},
-    {"lost_peer", "check that rank's node: is it up, and did its process start?",
+    {"lost_peer", "check that rank's node: is it up, and did the process start?",
      "a trace of that rank, from its node's run folder"},
     {"network_stall",
      "check the network between these ranks: interface, switch, firewall, NCCL's log (NCCL_DEBUG=INFO)",

@@ -121,7 +121,7 @@ constexpr Rule kRendezvous = {
     .guard = "any collective or communicator; any update",
     .suppressed_by = "run.failed, startup.failed",
     .advice =
-        "check that each process has its own RANK below WORLD_SIZE, and all the same MASTER_ADDR (no loopback) and a free MASTER_PORT; "
+        "check that each process has its own RANK below WORLD_SIZE, that all use the same MASTER_ADDR (no loopback) and a free MASTER_PORT; "
         "call init_process_group once, with the backend for the tensors' devices",
     .judged = {.cause = "synchronisation", .severity = kWarn},
     .title = "the {world} ranks of the job never formed a communicator",
@@ -154,7 +154,7 @@ constexpr Rule kNoRanks = {
         "if no process was recorded there is no run to analyse, and `dprof record` says so (no_process)",
     .advice =
         "check how many processes the launcher starts: "
-        "a GPU count is 0 on a machine without GPUs, and children forked after CUDA initialisation cannot use it",
+        "without a GPU, a GPU count is 0; children forked after CUDA initialisation cannot use CUDA",
     .judged = {.confidence = 0.6, .severity = kCritical},
     .title = "the job succeeded without computing anything: no rank was started",
     .detail = "no operator, no range and no collective was recorded",

@@ -60,7 +60,7 @@ std::optional<Measured> near_oom(const RuleInput& input) {
 
 constexpr Rule kNearOutOfMemory = {
     .name = "memory.near-oom",
-    .finds = "Less than 5 % of the device's memory is left at the peak, or an allocation failed",
+    .finds = "less than 5 % of the device's memory is left at the peak, or an allocation failed",
     .costs = "a risk",
     .guard = "the size of the device, or how much others use, is unknown",
     .suppressed_by = "memory.leak",
@@ -69,7 +69,7 @@ constexpr Rule kNearOutOfMemory = {
     .judged = {.cause = "allocator", .confidence = 0.8, .mildest = kWarn},
     .title = "{short} out of device memory",
     .detail = "a larger batch or longer sequence than those recorded may fail",
-    .refuted_by = {"another process that used that memory only for a while"},
+    .refuted_by = {"another process that used that memory only temporarily"},
     .measure = near_oom};
 
 // Driver calls that allocate or release memory, in steady steps.
@@ -169,7 +169,7 @@ std::optional<Measured> allocator_stalls(const RuleInput& input) {
 
 constexpr Rule kAllocatorStalls = {
     .name = "memory.allocator-stalls",
-    .finds = "The allocator retries, or requests memory from the driver in every steady step",
+    .finds = "the allocator retries, or requests memory from the driver in every steady step",
     .costs = "the allocator's time on the rank with the most",
     .guard = "less than one call per step, or the program empties the cache itself",
     .suppressed_by = "memory.fragmentation, balance.straggler",
@@ -190,11 +190,12 @@ std::optional<Measured> cache_churn(const RuleInput& input) {
 constexpr Rule kCacheChurn = {
     .name = "memory.cache-churn",
     .ids = "M16",
-    .finds = "The allocator's cache is released in every step",
+    .finds = "the allocator's cache is released in every step",
     .costs = "the allocator's time on the rank with the most",
     .guard = "less than once per step, or the allocator released it because it was out of memory",
     .suppressed_by = "balance.straggler",
-    .advice = "remove torch.cuda.empty_cache() from the loop: it gains this program no memory",
+    .advice =
+        "remove torch.cuda.empty_cache() from the loop: freeing the cache gains this program no memory",
     .judged = {.cause = "allocator", .confidence = 0.7, .mildest = kWarn},
     .title = "{who} {empties|empty} the allocator's cache in every step: {cost}",
     .detail =
@@ -223,7 +224,7 @@ std::optional<Measured> fragmentation(const RuleInput& input) {
 constexpr Rule kFragmentation = {
     .name = "memory.fragmentation",
     .finds =
-        "More than 25 % of reserved memory is not allocated, and more than 10 % cannot be released",
+        "more than 25 % of reserved memory is not allocated, and more than 10 % cannot be released",
     .costs = "a risk",
     .guard = "allocator events were not recorded (detail standard and full do, on CUDA)",
     .advice =
@@ -249,12 +250,12 @@ std::optional<Measured> imbalance(const RuleInput& input) {
 
 constexpr Rule kImbalanced = {
     .name = "memory.imbalance",
-    .finds = "The largest peak is more than 1.15 times the mean",
+    .finds = "the largest peak is more than 1.15 times the mean",
     .costs = "the larger batch that the other ranks could use",
     .guard = "one rank, or devices of different kinds",
     .suppressed_by = "memory.leak",
     .advice =
-        "move extra work (loss, evaluation, copies of the model) off that rank; split layers by memory",
+        "move extra work (loss, evaluation, copies of the model) off that rank; distribute layers by memory",
     .judged = {.cause = "allocator", .confidence = 0.7},
     .title = "rank {rank} needs {more} more memory than the others",
     .detail = "its peak is {peak}, the median {median}: it limits the batch size of all ranks",
@@ -286,7 +287,7 @@ std::optional<Measured> zero_candidate(const RuleInput& input) {
 constexpr Rule kZeroCandidate = {
     .name = "memory.zero-candidate",
     .finds =
-        "Parameters, gradients and optimizer state are at least half of the peak on at least 4 replicas, and memory is short",
+        "parameters, gradients and optimizer state are at least half of the peak on at least 4 replicas, and memory is short",
     .costs = "bytes that sharding them would free",
     .guard = "40 % of the memory is free, or fewer than 4 replicas",
     .advice = "shard them: ZeroRedundancyOptimizer (ZeRO-1), or FSDP (ZeRO-2, ZeRO-3)",
@@ -309,7 +310,7 @@ std::optional<Measured> activations(const RuleInput& input) {
 
 constexpr Rule kActivations = {
     .name = "memory.activations",
-    .finds = "Activations are at least 60 % of the peak, and memory is short",
+    .finds = "activations are at least 60 % of the peak, and memory is short",
     .costs = "bytes of activations",
     .guard = "40 % of the memory is free",
     .advice = "use activation checkpointing (torch.utils.checkpoint), or torch.autocast to 16 bits",
@@ -341,7 +342,7 @@ std::optional<Measured> retained_graph(const RuleInput& input) {
 
 constexpr Rule kRetainedGraph = {
     .name = "memory.retained-graph",
-    .finds = "Activations outlive the step after the one that made them",
+    .finds = "activations outlive the step after the one that made them",
     .costs = "their bytes at the peak",
     .guard = "allocations were not recorded (detail full), or below 1 % of the peak",
     .advice = "call detach() or .item() on what you keep; use torch.no_grad() in evaluation",
@@ -381,7 +382,7 @@ std::optional<Measured> headroom_unused(const RuleInput& input) {
 constexpr Rule kHeadroomUnused = {
     .name = "memory.headroom-unused",
     .finds =
-        "More than 40 % of the device's memory is never used while kernels are too small for it",
+        "more than 40 % of the device's memory is never used while kernels are too small for it",
     .costs = "none in time: the gain from a larger batch is unknown",
     .guard = "the device is full, or its size is unknown",
     .suppressed_by = "host.launch-bound, compute.low-occupancy",

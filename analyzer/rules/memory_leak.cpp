@@ -138,9 +138,9 @@ std::optional<Measured> leak(const RuleInput& input) {
 
 constexpr Rule kLeak = {
     .name = "memory.leak",
-    .finds = "Memory grows from step to step",
+    .finds = "memory grows from step to step",
     .costs =
-        "steps until it is full; "
+        "steps until the device is full; "
         "for host memory, steps and hours until all ranks of the host run out, if a trace of the host shows how much was free",
     .guard = "growth within its own uncertainty, or growth that stops",
     .advice = "detach() losses and metrics that you keep; clear lists and caches",

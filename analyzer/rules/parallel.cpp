@@ -170,8 +170,8 @@ constexpr Rule kDeviceShared = {
         "GPU partitions with their own UUID (MIG); "
         "ranks that pass messages to each other (parallel.stages-share-device)",
     .advice =
-        "call torch.cuda.set_device(local_rank) before anything else, and pass only that device in device_ids; "
-        "where the host has fewer GPUs than ranks, start fewer ranks",
+        "call torch.cuda.set_device(local_rank) first; pass only that device in device_ids; "
+        "if the host has fewer GPUs than ranks, start fewer ranks",
     .judged = {.cause = "device", .confidence = 0.9, .severity = kCritical},
     .title = "{ranks} share one GPU",
     .detail = kTurns,

@@ -339,7 +339,7 @@ constexpr Rule kEpochsApart = {
     .title = "{ranks} {is|are} ahead of the others by an epoch in {apart} of {steps} steps",
     .detail =
         "their shards have fewer batches: "
-        "their samples are used more often, and at the end the others wait for them for ever",
+        "their samples are used more often, and at the end the others wait for them forever",
     .decided_by = {"ranks took batches of different epochs in {apart} steps"},
     .refuted_by = {"a program that numbers epochs differently on each rank"}};
 
@@ -348,7 +348,7 @@ constexpr Rule kEpochsApart = {
 constexpr Rule kShardsOverlap = {
     .name = "input.shards-overlap",
     .ids = "M1",
-    .finds = "Ranks of one model read the same samples",
+    .finds = "ranks of one model read the same samples",
     .costs = "share of the steps that read another rank's samples",
     .guard =
         "sample hashes were not reported, ranks pass messages (stages of one pipeline), or hardly any hash agrees",
@@ -364,7 +364,7 @@ constexpr Rule kShardsOverlap = {
 constexpr Rule kOrderRepeats = {
     .name = "input.order-repeats",
     .ids = "M2",
-    .finds = "The samples come in the same order in consecutive epochs",
+    .finds = "the samples come in the same order in consecutive epochs",
     .costs = "none in time: the model sees the same sequence again",
     .guard = "fewer than 3 batches per epoch, fewer than 2 epochs, or no sample hashes",
     .advice =
@@ -379,8 +379,8 @@ constexpr Rule kOrderRepeats = {
 constexpr Rule kShardsUneven = {
     .name = "input.shards-uneven",
     .ids = "M4",
-    .finds = "Ranks have different numbers of batches: some end early, or run epochs ahead",
-    .costs = "fatal if the others then wait for ever",
+    .finds = "ranks have different numbers of batches: some end early, or run epochs ahead",
+    .costs = "fatal if the others then wait forever",
     .guard = "the rank was killed, or ended within a step",
     .advice =
         "make the shards equal (drop_last=True, or a sampler that pads), or wrap the loop in DDP's join()",

@@ -177,7 +177,7 @@ constexpr Rule kManyWriters = {
     .judged = {.cause = "rank0_work", .confidence = 0.4, .at_least = kInfoShare, .severity = kInfo},
     .title = "{who} write checkpoints or logs: {cost}",
     .detail =
-        "{checkpoints} of that for checkpoints; replicas are equal, so one rank's file is enough; {upper bound}",
+        "{checkpoints} of it for checkpoints; replicas are equal, so one rank's file is enough; {upper bound}",
     .decided_by = {"such ranges on {n} ranks, and no collective that indicates sharded parameters"},
     .refuted_by = {"files that differ from rank to rank on purpose"},
     .measure = many_writers};

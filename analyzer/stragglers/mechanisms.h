@@ -23,22 +23,22 @@ inline constexpr Mechanism kMechanisms[] = {
      "time where it is recorded",
      "the thread has hardly more CPU time than its peers: then it waited, which is host"},
     {"host",
-     "time in no operator: in a phase, in a named range, outside of all; what the thread waited "
-     "for is said as far as it was sampled",
+     "time in no operator (in a phase, in a named range, or outside both); samples show what the "
+     "thread waited for, if there are enough",
      "operators or kernels that ran in that time"},
     {"synchronisation",
      "the device is idle after a synchronisation; on a CPU, samples of the thread show it waiting "
      "for another thread (futex) for more than half of the delay",
      "the same delay without the call that synchronises"},
     {"gc",
-     "a range of Python's collector; where collections are not recorded, pauses now and then "
-     "outside of every phase, or of all ranks each by itself",
-     "collections were recorded and are not there; or one rank at a time pauses in each step"},
-    {"checkpoint", "a range that says checkpoint", "a checkpoint of the same size on its peers"},
+     "a range of Python's collector; if collections are not recorded, occasional pauses outside "
+     "every phase, or pauses of each rank independently",
+     "collections were recorded, but none here; or one rank at a time pauses in each step"},
+    {"checkpoint", "a range named checkpoint", "a checkpoint of the same size on its peers"},
     {"rank0_work", "logging, or a range that its peers do not have, on rank 0",
      "the same range on other ranks, or another rank than 0"},
     {"cpu_contention", "the thread was ready to run and had no core (run queue)",
-     "a free core of its own: pin the ranks, and the delay stays"},
+     "the delay stays when the rank has its own core"},
     {"allocator",
      "calls of the allocator; on a CPU more CPU time within the kernel together with more page "
      "faults than its peers",
@@ -51,7 +51,7 @@ inline constexpr Mechanism kMechanisms[] = {
      "as many operators as other stages: then the device or the core is slow"},
     {"network",
      "transfers of groups that share a host take longer than those of comparable groups, or than "
-     "before, beyond what they met on their way",
+     "before, beyond what contention on the path explains",
      "a bandwidth test of that host alone at the usual speed"},
     {"device",
      "all kernels are slower by one factor, the optimizer's too, and no clock, limit or memory "
@@ -63,7 +63,7 @@ inline constexpr Mechanism kMechanisms[] = {
      "uncorrected memory errors, a lower memory clock, or memory-bound kernels slower and matrix "
      "products not",
      "matrix products are slower by the same factor"},
-    {"mixed", "no kind of time has most of the delay", "one of them alone explains it"},
+    {"mixed", "no single kind of time makes up most of the delay", "one of them alone explains it"},
     {"unknown", "nothing that is recorded differs by as much as the delay",
      "a recording at a higher detail"},
 };

@@ -82,7 +82,7 @@ class ManyRanks(EndToEnd):
         first = state["worth_a_look"][0]
         self.assertEqual((first["rank"], first["reason"]), (None, "rotating"))
         self.assertGreater(first["ns"], 20_000_000)
-        self.assertIn("a different rank is late in each step", state["findings"][0]["title"])
+        self.assertIn("a different rank is late each time", state["findings"][0]["title"])
         for page, lines in drawn.items():
             self.assertFalse(self.names_in_colour(lines, "rank "), page)
 

@@ -46,7 +46,7 @@ struct Culprit {
 // for a slow interface: the ranks of its host; for a hang: the missing ranks.
 [[nodiscard]] std::vector<Culprit> culprits_of(const Model& model);
 
-// If the report says that a different rank is late in each step: the cost per step, and the
+// If the report says that a different rank is late each time: the cost per step, and the
 // finding. In that case no rank is a culprit for it.
 struct RotatingDelay {
   int64_t cost_ns = 0;
