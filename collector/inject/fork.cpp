@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/inject/fork.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/inject/c_library.h"
 #include "collector/inject/linker_use.h"
 #include "collector/inject/session.h"
 #include "collector/inject/threads.h"
@@ -26,6 +26,8 @@ void in_child() noexcept {
 
 }  // namespace
 
-bool watch_forks() noexcept { return pthread_atfork(&begin_fork, &end_fork, &in_child) == 0; }
+bool watch_forks() noexcept {
+  return __register_atfork(&begin_fork, &end_fork, &in_child, __dso_handle) == 0;
+}
 
 }  // namespace dprof::inject

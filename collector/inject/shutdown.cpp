@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "collector/inject/c_library.h"
 #include "collector/inject/linker_use.h"
 #include "collector/inject/session.h"
 #include "collector/wire/ring.h"
@@ -41,14 +42,15 @@ void set_clean_end(uint32_t word) noexcept {
   runtime.mapping.header()->clean_end.store(word, std::memory_order_release);
 }
 
-void end_quickly() noexcept { set_clean_end(wire::kCleanEnd); }  // the exit code is not known here
+// The exit code is not known here.
+void end_quickly(void*) noexcept { set_clean_end(wire::kCleanEnd); }
 
 // Runs before the destructors of libraries.
 void end_in_order() noexcept {
   if (!is_ours()) return;
   finish_session();
   end_linker_use();
-  end_quickly();
+  end_quickly(nullptr);
 }
 
 // Runs after the destructors: the linker does not know whose handler this is. Registered in a
@@ -72,7 +74,7 @@ void declare_over() noexcept {
 void watch_exit() noexcept {
   on_exit(&note_code, nullptr);
   atexit(&end_in_order);
-  at_quick_exit(&end_quickly);
+  __cxa_at_quick_exit(&end_quickly, __dso_handle);
 }
 
 void finish_session() noexcept {

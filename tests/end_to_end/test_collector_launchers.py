@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+import subprocess
 
 import support
 from support import DPROF, HERE
@@ -96,6 +97,24 @@ class Launchers(Probed):
         done = self.record(program, want=127)
         self.assertRegex(done.stderr, r"cannot start .*/foreign: No such file or directory: its loader /\S*/ld-other-\S+ is")
         self.assertIn("hint: it is a program for another C library", done.stderr)
+
+    def test_a_program_of_musl(self):
+        """dprof's library is for glibc; a program of another C library must not notice it."""
+        compiler = shutil.which("musl-gcc")
+        if not compiler:
+            self.skipTest("musl-tools is not installed")
+        source = self.folder / "other.c"
+        source.write_text("#include <dlfcn.h>\n#include <stdio.h>\n#include <unistd.h>\n"
+                          "int main(int count, char** words) {\n"
+                          "  puts(dlopen(0, RTLD_NOW) && !dlopen(\"libtorch.so\", RTLD_NOW) ? \"as always\" : \"changed\");\n"
+                          "  fflush(stdout); if (fork() == 0) _exit(3);\n  return 7;\n}\n")
+        program = self.folder / "other"
+        subprocess.run([compiler, source, "-o", program], check=True)
+        for number, command in enumerate(([program], ["sh", "-c", f"'{program}'; exit $?"])):
+            done = self.record(*command, want=7, run=self.folder / f"run{number}")
+            self.assertEqual(done.stdout, "as always\n")
+            self.assertNotRegex(done.stderr, "(?i)error|relocating")
+        self.assertIn("not by glibc's loader", self.record(program, want=7, run=self.folder / "again").stderr)
 
     def test_a_command_without_torch(self):
         """Nothing is recorded, and it is said so; the command is what it was."""
