@@ -139,12 +139,24 @@ class Decision {
     cause_.relative = of_best.relative();
     cause_.steady = static_cast<double>(of_best.delta_ns) >= limit::kSteady * of_best.spread_ns;
     cause_.computes = computes(best);
+    cause_.of_all_computation = computation().relative();
     best_ = static_cast<OwnKind>(best);
     note_ratios();
     cause_.reasons.push_back(fmt::format("{} of its delay is {}: {} per step, its peers' median {}",
                                          format_share(share(of_best.delta_ns)), cause_.kind,
                                          format_ms({of_best.own_ns}),
                                          format_ms({of_best.peers_ns})));
+  }
+
+  [[nodiscard]] Difference computation() const {
+    Difference all;
+    for (size_t k = 0; k < kOwnKinds; ++k) {
+      if (!computes(k)) continue;
+      all.own_ns += differences_[k].own_ns;
+      all.peers_ns += differences_[k].peers_ns;
+      all.delta_ns += differences_[k].delta_ns;
+    }
+    return all;
   }
 
   // A phase's relative excess; nullopt = too short to judge.

@@ -17,9 +17,10 @@ struct Cause {
   int64_t own_ns = 0;    // of that kind per step
   int64_t peers_ns = 0;  // the peers' median
   schema::Marker phase = schema::Marker::kNone;  // where to look for evidence
-  double relative = 0;    // the dominant kind's excess, of the peers' time of that kind
-  bool steady = false;    // the excess is at least twice its own fluctuation between steps
-  bool computes = false;  // it consists of computation
+  double relative = 0;            // the dominant kind's excess, of the peers' time of that kind
+  bool steady = false;            // the excess is at least twice its own fluctuation between steps
+  bool computes = false;          // it consists of computation
+  double of_all_computation = 0;  // all computation's excess, of the peers' computation
   // All computation is slower in about the same ratio: more likely a slow or shared core than extra
   // work.
   bool uniform = false;

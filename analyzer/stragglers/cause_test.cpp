@@ -249,6 +249,14 @@ TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
   }
 }
 
+TEST(CauseTest, ComputationAsAWholeIsComparedToo) {
+  const Cause cause = Case(kinds(10, 100, 233, 30, 20)).cause();
+  EXPECT_NEAR(cause.relative, 33.0 / 200, 1e-9);
+  EXPECT_NEAR(cause.of_all_computation, 33.0 / 330, 1e-9);
+  EXPECT_NEAR(Case(kinds(10, 80, 253, 30, 20)).cause().of_all_computation, 33.0 / 330, 1e-9)
+      << "wherever it is counted";
+}
+
 TEST(CauseTest, PausesNowAndThenOutsideOfPhases) {
   Case one(kinds(10, 100, 200, 30, 99), Shape::kTransient);
   EXPECT_EQ(one.cause().word, "gc");

@@ -103,7 +103,7 @@ class Detector {
       if (free[r] && roles_.set_of[r]) among.push_back(r);
     }
     std::optional<Suspect> one = rotating(spikes_.front(), excess_.total, among, step_);
-    if (!one) one = by_turns(excess_.total, among, limit::kSpikeShare * step_);
+    if (!one) one = by_turns(excess_.total, among, limit::kNamed * step_);
     if (one) {
       std::erase_if(suspects, [&](const Suspect& s) { return !lasts(s); });
       suspects.push_back(*std::move(one));

@@ -210,6 +210,49 @@ TEST(DetectTest, FewRanksByTurnsAreRotating) {
   }
 }
 
+// Too small for spikes, but the last rank leads by about as much in each step, which by chance it
+// does not.
+TEST(DetectTest, SmallDelaysByTurnsAreRotating) {
+  for (const size_t ranks : {3, 4, 8}) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      OwnWork work =
+          work_of({.ranks = static_cast<int>(ranks), .noise = 0.002, .spike_rate = 0}, seed);
+      std::mt19937_64 random(seed);
+      for (size_t s = 0; s < 100; ++s) work.own_ns[random() % ranks][s] += kDetectStep * 45 / 1000;
+      const std::vector<Suspect> suspects = suspects_in(work);
+      ASSERT_EQ(suspects.size(), 1U) << ranks << " ranks, seed " << seed;
+      EXPECT_EQ(suspects.front().shape, Shape::kRotating);
+    }
+  }
+}
+
+// Noise with heavy tails that goes on from step to step, on hosts that differ by two orders of
+// magnitude: the last rank leads by more than 3 % in most steps, and by chance.
+TEST(DetectTest, NoiseThatGoesOnIsNoTurns) {
+  for (const size_t ranks : {2, 3, 4, 8, 16}) {
+    for (const double memory : {0.0, 0.5, 0.9}) {
+      for (uint64_t seed = 1; seed <= 200; ++seed) {
+        std::mt19937_64 random(seed);
+        std::student_t_distribution<double> heavy(3);
+        std::uniform_real_distribution<double> uniform;
+        OwnWork work = work_of({.ranks = static_cast<int>(ranks), .spike_rate = 0}, seed);
+        const bool alike = seed % 2 == 0;
+        for (Series& own : work.own_ns) {
+          const double size = 0.1 * std::pow(10, alike ? 0 : -2 * uniform(random));
+          double now = 0;
+          for (int64_t& ns : own) {
+            now = memory * now + std::sqrt(1 - memory * memory) * size * heavy(random);
+            ns += static_cast<int64_t>(std::abs(now) * static_cast<double>(kDetectStep));
+          }
+        }
+        for (const Suspect& s : suspects_in(work))
+          EXPECT_NE(s.shape, Shape::kRotating)
+              << ranks << " ranks, memory " << memory << ", seed " << seed;
+      }
+    }
+  }
+}
+
 // More ranks than steps: not every rank has a turn, and by chance some have two.
 TEST(DetectTest, ManyRanksByTurnsAreRotatingWhateverTheNoise) {
   for (const bool by_chance : {false, true}) {

@@ -92,6 +92,26 @@ double chance_of(size_t own, size_t all, size_t ranks) {
   return std::min(1.0, n * tail_of(own, all, 1 / n));
 }
 
+// Whether pauses gather around this size, rather than belong to the tail of all of them: where a
+// density falls, an interval holds no more values than one that is as wide and lower. Only steps
+// with one pause: of two among few ranks, each is half of the other's usual value.
+bool is_a_size(const std::vector<Series>& excess, const std::vector<size_t>& among, double size) {
+  const double wide = limit::kSizeWidth;
+  size_t here = 0;
+  size_t lower = 0;
+  for (size_t s = 0; s < excess.front().size(); ++s) {
+    std::vector<double> pauses;
+    for (const size_t r : among) {
+      const double part = static_cast<double>(excess[r][s]) / size;
+      if (part >= wide) pauses.push_back(part);
+    }
+    if (pauses.size() != 1) continue;
+    here += std::abs(pauses.front() - 1) <= wide / 2 ? 1 : 0;
+    lower += pauses.front() < 2 * wide ? 1 : 0;
+  }
+  return tail_of(here, here + lower, 0.5) <= limit::kChance;
+}
+
 // Evenness of the turns; 1 = all ranks have equally many, or as evenly as so few can be
 // distributed.
 double evenness_of(const std::vector<size_t>& counts) {
@@ -243,8 +263,9 @@ std::optional<Suspect> rotating(const std::vector<std::vector<size_t>>& spikes,
   }
   if (suspect.when.size() < 2 * limit::kLeastSpikes || !is_spread(counts)) return std::nullopt;
   const double time = step_ns * static_cast<double>(steps * among.size());
-  const bool of_each =
-      lost >= limit::kOwnLoss * time && mad_n(sizes) <= limit::kAlike * median(sizes);
+  const bool of_each = lost >= limit::kOwnLoss * time &&
+                       mad_n(sizes) <= limit::kAlike * median(sizes) &&
+                       is_a_size(excess, among, median(sizes));
   suspect.one_at_a_time = tail_of(alone, steps, limit::kOneInEach) <= limit::kByLuck;
   if (!of_each && !suspect.one_at_a_time) return std::nullopt;
   suspect.share = static_cast<double>(suspect.when.size()) / static_cast<double>(steps);

@@ -71,6 +71,7 @@ class Judge {
         .ranks = static_cast<int64_t>(ranks())};
     result.verdicts = verdicts();
     for (Verdict& link : network_verdicts(c_)) result.verdicts.push_back(std::move(link));
+    name_together(result.verdicts, ranks(), median_step());
     std::erase_if(result.verdicts,
                   [&](const Verdict& v) { return share(v.straggler.cost_ns) < limit::kInfoShare; });
     std::ranges::stable_sort(result.verdicts, std::greater{},
@@ -193,10 +194,29 @@ class Judge {
   }
 
   // Stages of a pipeline are never quite alike, in forward or in backward: that is not a culprit.
+  // Where some of it belongs to no phase, phases were not all found, and what counts as forward on
+  // one stage can be backward on another, which calls in another order: then only computation as a
+  // whole can be compared.
   [[nodiscard]] bool is_expected(const RankGroup& group) const {
     const Suspect& first = group.suspects.front();
     if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
-    return group.cause.computes && group.cause.relative < limit::kUnlikeStages;
+    const Cause& cause = group.cause;
+    if (!cause.computes) return false;
+    const double longer =
+        phases_found_around(*first.rank) ? cause.relative : cause.of_all_computation;
+    return longer < limit::kUnlikeStages;
+  }
+
+  [[nodiscard]] bool phases_found_around(size_t rank) const {
+    return std::ranges::all_of(roles_.sets[*roles_.set_of[rank]], [&](size_t r) {
+      double other = 0;
+      double own = 0;
+      for (size_t s = 0; s < work_.steps.size(); ++s) {
+        other += static_cast<double>(work_.kind_ns[r][s][index_of(OwnKind::kOtherCompute)]);
+        own += static_cast<double>(work_.own_ns[r][s]);
+      }
+      return other <= limit::kCounts * own;
+    });
   }
 
   [[nodiscard]] int64_t per_step(int64_t sum) const {
@@ -362,6 +382,29 @@ JudgingObserver& judging_observer() {
 }  // namespace
 
 double least_named(size_t ranks) { return ranks == 2 ? limit::kNamedOfTwo : limit::kNamed; }
+
+void name_together(std::vector<Verdict>& verdicts, size_t ranks, int64_t median_step_ns) {
+  if (ranks == 2 || std::ranges::any_of(verdicts, &Verdict::named)) return;
+  const auto share = [&](int64_t ns) {
+    return static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(1, median_step_ns));
+  };
+  std::vector<Verdict*> several;
+  int64_t cost_ns = 0;
+  for (Verdict& verdict : verdicts) {
+    const Straggler& s = verdict.straggler;
+    if (!s.rank || s.cause == "network" || s.shape != word_of(Shape::kPersistent) ||
+        share(s.cost_ns - s.bound_ns) < limit::kInfoShare)
+      continue;
+    several.push_back(&verdict);
+    cost_ns += s.cost_ns;
+  }
+  if (several.size() < 2 || share(cost_ns) < least_named(ranks)) return;
+  for (Verdict* verdict : several) {
+    verdict->named = true;
+    verdict->decided_by.push_back(fmt::format("{} such delays cost {} per step together",
+                                              several.size(), format_ms({cost_ns})));
+  }
+}
 
 void observe_judging(JudgingObserver observer) { judging_observer() = std::move(observer); }
 

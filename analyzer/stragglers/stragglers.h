@@ -53,6 +53,12 @@ struct Judgement {
 // straggler_floor(), with the values of thresholds.h.
 [[nodiscard]] double least_named(size_t ranks);
 
+// Two delays that hide each other, or that follow each other in a step, cost too little each,
+// though together they are worth a change. If nobody is named alone, names those lasting delays
+// that cost it together, each of them certainly as much as a finding. (Beside one that is named, a
+// small one can be its effect. Of two ranks only one can be slower than the other.)
+void name_together(std::vector<Verdict>& verdicts, size_t ranks, int64_t median_step_ns);
+
 // Called with each comparison before it is judged, so that it can be judged again with other
 // thresholds. Only for programs that test the analysis, on one thread.
 using JudgingObserver = std::function<void(const Comparison&)>;

@@ -83,7 +83,8 @@ class CountThreshold final : public AnyThreshold {
 
 namespace limit {
 inline const Threshold kNamed{"kNamed", 0.03, "of the median step",
-                              "cost from which a culprit is named",
+                              "cost from which a culprit is named, or several together, and "
+                              "lead of the last rank from which ranks take turns",
                               "relevance: less is not worth a change"};
 inline const Threshold kNamedOfTwo{
     "kNamedOfTwo", 0.05, "of the median step",
@@ -148,8 +149,9 @@ inline const Threshold kRival{"kRival", 0.25, "of a rank's typical spike",
                               "spikes of others from that size on are rivals", "definition"};
 inline const Threshold kAlike{"kAlike", 0.15, "of the median size",
                               "spread of spikes of one origin", "chosen"};
-inline const Threshold kChance{"kChance", 0.005, "probability",
-                               "that spikes of unequal size are one rank's by luck", "statistics"};
+inline const Threshold kChance{
+    "kChance", 0.005, "probability",
+    "that spikes of unequal size are one rank's by luck, or those of a tail alike", "statistics"};
 inline const Threshold kSameInterval{"kSameInterval", 0.8, "of the spikes' distances",
                                      "that are one distance, for a periodic delay", "definition"};
 inline const Threshold kRotatingEntropy{
@@ -171,6 +173,10 @@ inline const Threshold kOwnLoss{
     "kOwnLoss", 0.01, "of a rank's time",
     "that its pauses take on average, where pauses of all ranks are unrelated",
     "relevance: as kInfoShare"};
+inline const Threshold kSizeWidth{
+    "kSizeWidth", 0.375, "of the median pause",
+    "width of the intervals around it, and below it, in which pauses of one size are counted",
+    "experiment: of 15,000 runs with heavy-tailed noise, 20 had pauses of one size without this test, none with it"};
 inline const Threshold kSameSize{"kSameSize", 0.25, "of the median lead",
                                  "leads as near to it are alike", "definition"};
 inline const Threshold kSameByChance{
