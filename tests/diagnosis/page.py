@@ -2,16 +2,19 @@
 """Writes docs/diagnosis.md from kept results: nothing in the page is written by hand."""
 import collections
 
-from score import FLOOR, FULL, Judged, Score, at_least, false_alarms, summary
+from score import FLOOR, FULL, Judged, Score, false_alarms, from_impact, summary
 
-TARGETS = (("precision_10", "precision, faults of 10 % and more", 0.98), ("recall_10", "recall, faults of 10 % and more", 0.95),
-           ("precision_3", "precision, faults of 3 % and more", 0.95), ("recall_3", "recall, faults of 3 % and more", None),
-           ("cause_10", "cause right, of the culprits found, 10 % and more", 0.90),
-           ("cause_3", "cause right, 3 % and more", None),
-           ("shape_10", "shape right, 10 % and more", None),
-           ("cost_within_15_10", "cost within 15 % of the truth, 10 % and more", None),
-           ("cost_within_15_3", "cost within 15 % of the truth, 3 % and more", None),
-           ("first_finding_3", "first finding right, runs with one fault, 3 % and more", 0.80))
+# Of generated runs, of real ones.
+TARGETS = (("precision_10", "precision, faults of 10 % and more", 0.99, 0.98),
+           ("recall_10", "recall, faults of 10 % and more", 0.97, 0.95),
+           ("precision_3", "precision, faults of 3 % and more", 0.97, 0.95),
+           ("recall_3", "recall, faults of 3 % and more", 0.80, None),
+           ("cause_10", "cause right, of the culprits found, 10 % and more", 0.95, 0.93),
+           ("cause_3", "cause right, 3 % and more", 0.95, None),
+           ("shape_10", "shape right, 10 % and more", None, None),
+           ("cost_within_15_10", "cost within 15 % of the truth, 10 % and more", None, None),
+           ("cost_within_15_3", "cost within 15 % of the truth, 3 % and more", None, None),
+           ("first_finding_3", "first finding right, runs with one fault, 3 % and more", 0.80, 0.80))
 
 HEAD = """# Diagnosis: is the report right?
 
@@ -32,8 +35,10 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
 - **Culprit**: `stragglers` of the report (and `slow_links`) name whom it holds responsible. A verdict is right if the rank is
   one of the fault's, or the host is the fault's; of a rotating delay, if it names no rank; of a slow link that every collective
   passes, if it says "network" and names no rank. Every other verdict is a false one.
-- **Precision** = right verdicts / all verdicts, over the runs with faults of at least that impact and *all* healthy runs.
-- **Recall** = culprits named / all culprits. It is promised from 10 % on; below 3 % the report must be right or name nobody.
+- **Precision** = right verdicts / all verdicts, over the runs with faults of at least that impact; the false ones of *all*
+  other runs, healthy or with smaller faults, count too.
+- **Recall** = culprits named / all culprits. It is promised from 10 % on; below 3 % the report must be right or name nobody. The
+  generator meets the impact that it is asked for within a tenth: some runs of the 10 % row cost 9 %, and do not count as 10 %.
 - **Cause** is right if it is one that the kind of fault allows (last table). **Cost error** = |reported − true| / true of the
   culprit found, in runs with one: of two that hide each other neither has a price of its own.
 - **False alarms**: healthy runs in which anybody, or a rotating delay, is named.
@@ -58,9 +63,9 @@ def table(header, rows, right=()):
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [header, rule, *rows]) + "\n"
 
 
-def totals(runs):
+def totals(runs, half):
     figures = summary(runs)
-    rows = [(words, figures[key], f"≥ {target:.2f}" if target else "") for key, words, target in TARGETS]
+    rows = [(words, figures[key], f"≥ {targets[half]:.2f}" if targets[half] else "") for key, words, *targets in TARGETS]
     rows.append(("healthy runs with a false alarm", figures["false_alarms"], "0"))
     if figures["failed"]:
         rows.append(("runs without a report", figures["failed"], "0"))
@@ -74,7 +79,7 @@ def by_kind(runs):
             kinds[run.kind].append(run)
     rows = []
     for kind, own in kinds.items():
-        full, floor = Score(at_least(own, FULL)), Score(at_least(own, FLOOR))
+        full, floor = from_impact(own, FULL), from_impact(own, FLOOR)
         rows.append((kind, len(own), rate(full.recall), rate(full.precision), rate(floor.recall), rate(floor.precision),
                      rate(floor.cause), percent(floor.cost_error), rate(floor.first)))
     return table(("kind", "runs", "recall ≥ 10 %", "precision ≥ 10 %", "recall ≥ 3 %", "precision ≥ 3 %", "cause ≥ 3 %",
@@ -108,7 +113,7 @@ def by_ranks(runs):
     rows = []
     for ranks in counts:
         own = [run for run in runs if run.line["spec"]["ranks"] == ranks]
-        full = Score(at_least(own, FULL))
+        full = from_impact(own, FULL, healthy=False)
         rows.append((ranks, len(own), rate(full.recall), rate(full.precision), rate(full.cause), rate(false_alarms(own))))
     return table(("ranks", "runs", "recall ≥ 10 %", "precision ≥ 10 %", "cause ≥ 10 %", "false alarms"), rows, range(6))
 
@@ -129,7 +134,7 @@ def allowed(runs):
 
 def page(synthetic, real, minutes):
     parts = [HEAD.format(minutes=minutes)]
-    for title, lines, about in (
+    for half, (title, lines, about) in enumerate((
             ("Synthetic runs", synthetic,
              "Faults of 1, 3, 5, 10 and 30 % of the step, on CPUs (Gloo) and GPUs (NCCL), of 2 to 64 ranks, over DDP, "
              "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds "
@@ -137,13 +142,13 @@ def page(synthetic, real, minutes):
             ("Real runs", real,
              "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if "
              "a device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to "
-             "20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks.")):
+             "20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks."))):
         parts.append(f"\n## {title}\n\n")
         if not lines:
             parts.append("Not run yet.\n")
             continue
         runs = [Judged(line) for line in lines]
-        parts += [f"{about}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy.\n\n", totals(runs),
+        parts += [f"{about}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy.\n\n", totals(runs, half),
                   "\n### By size\n\n", by_size(runs), "\n### By kind\n\n", by_kind(runs),
                   "\n### By number of ranks\n\n", by_ranks(runs), "\n### Healthy runs\n\n", healthy_table(runs),
                   "\n### Every miss\n\n", misses(runs), "\n### What counts as right\n\n", allowed(runs)]

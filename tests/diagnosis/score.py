@@ -164,12 +164,12 @@ class Rate:
 
 
 class Score:
-    """Rates over a set of runs."""
+    """Rates over a set of runs. Of `others` (healthy ones, and such with smaller faults) only the false verdicts count."""
 
-    def __init__(self, runs, healthy=()):
+    def __init__(self, runs, others=()):
         faults = [run for run in runs if not run.healthy]
         found = sum(len(run.found) for run in faults)
-        false = sum(len(run.false) for run in [*faults, *healthy])
+        false = sum(len(run.false) for run in [*faults, *others])
         self.runs, self.n = runs, len(faults)
         self.precision = Rate(found, found + false)
         self.recall = Rate(found, found + sum(len(run.missed) for run in faults))
@@ -185,8 +185,14 @@ class Score:
 
 
 def at_least(runs, impact):
-    """Fault runs whose measured cost is that share of a step, nearly: a run is settled to a tenth of what was asked for."""
-    return [run for run in runs if not run.healthy and max(run.impact, 0) >= 0.9 * impact]
+    """Fault runs that really cost that share of a step; one is settled only to a tenth of what was asked for."""
+    return [run for run in runs if not run.healthy and run.impact >= impact]
+
+
+def from_impact(runs, impact, healthy=True):
+    """The score of those at_least that impact, with the false verdicts of all others, or of all others with faults."""
+    counted = at_least(runs, impact)
+    return Score(counted, [run for run in runs if run not in counted and (healthy or not run.healthy)])
 
 
 def false_alarms(runs):
@@ -196,8 +202,7 @@ def false_alarms(runs):
 
 def summary(runs):
     """The figures that a level is recorded of, and that the targets are about."""
-    healthy = [run for run in runs if run.healthy]
-    full, floor = Score(at_least(runs, FULL), healthy), Score(at_least(runs, FLOOR), healthy)
+    full, floor = from_impact(runs, FULL), from_impact(runs, FLOOR)
     return {"runs": len(runs), "failed": sum(bool(run.failed) for run in runs), "precision_10": full.precision,
             "recall_10": full.recall, "precision_3": floor.precision, "recall_3": floor.recall, "cause_10": full.cause,
             "cause_3": floor.cause, "shape_10": full.shape, "cost_within_15_10": full.cost_within,

@@ -4,7 +4,7 @@
 import unittest
 
 from page import page
-from score import FLOOR, FULL, Judged, Rate, Score, at_least, false_alarms, summary, wilson
+from score import FLOOR, FULL, Judged, Rate, at_least, false_alarms, from_impact, summary, wilson
 
 
 def expected(ranks, causes=("compute",), shape="persistent", cost_ns=10_000_000, host=None):
@@ -126,14 +126,21 @@ class Figures(unittest.TestCase):
 
     def test_precision_counts_healthy_runs_too(self):
         runs = [judged([expected([1])], [straggler(1)]), judged(named=[straggler(0)])]
-        score = Score(at_least(runs, FLOOR), [run for run in runs if run.healthy])
+        score = from_impact(runs, FLOOR)
         self.assertEqual((score.precision.right, score.precision.n), (1, 2))
         self.assertEqual((score.recall.right, score.recall.n), (1, 1))
         self.assertEqual(summary(runs)["precision_10"].n, 2)
 
     def test_runs_count_by_what_they_cost(self):
-        runs = [judged([expected([1])], impact=impact) for impact in (0.01, 0.03, 0.1, 0.3)]
-        self.assertEqual([len(at_least(runs, impact)) for impact in (FLOOR, FULL)], [3, 2])
+        runs = [judged([expected([1])], impact=impact) for impact in (0.01, 0.0299, 0.03, 0.0999, 0.1, 0.3)]
+        self.assertEqual([len(at_least(runs, impact)) for impact in (FLOOR, FULL)], [4, 2])
+
+    def test_a_false_verdict_counts_however_small_the_fault(self):
+        runs = [judged([expected([1])], [straggler(1)], impact=0.2), judged([expected([1])], [straggler(2)], impact=0.02),
+                judged([expected([1])], [straggler(1)], impact=0.02)]
+        for impact in (FLOOR, FULL):
+            score = from_impact(runs, impact)
+            self.assertEqual((score.precision.right, score.precision.n, score.recall.n), (1, 2, 1))
 
     def test_wilson(self):
         low, high = wilson(0, 200)
