@@ -193,7 +193,7 @@ std::vector<Finding> straggler(const RuleInput& input) {
   for (const Verdict& v : input.verdicts) {
     const Straggler& s = v.straggler;
     Finding finding;
-    finding.severity = v.named ? severity_of(share_of(input, s.cost_ns)) : kInfo;
+    finding.severity = v.named ? std::max(kWarn, severity_of(share_of(input, s.cost_ns))) : kInfo;
     finding.title = straggler_title(input, v);
     finding.detail = straggler_detail(input, v);
     finding.advice = straggler_advice(input, s);

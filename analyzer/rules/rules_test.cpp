@@ -86,6 +86,7 @@ TEST(RulesTest, SeverityFollowsTheCost) {
   };
   EXPECT_EQ(severity(10 * kNsPerMs, true), FindingSeverity::kCritical);
   EXPECT_EQ(severity(9 * kNsPerMs, true), FindingSeverity::kWarn);
+  EXPECT_EQ(severity(2 * kNsPerMs, true), FindingSeverity::kWarn) << "named with others";
   EXPECT_EQ(severity(2 * kNsPerMs, false), FindingSeverity::kInfo);
   EXPECT_EQ(severity(20 * kNsPerMs, false), FindingSeverity::kInfo);
 }
