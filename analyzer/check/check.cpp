@@ -222,6 +222,8 @@ class Checker {
     return fmt::format("it is unclear whether that is more than {}", format_share(least));
   }
 
+  static constexpr int kMostRunsAdvised = 30;  // nobody makes more for one change
+
   // Runs per side until the distance to the limit, or the limit itself, is resolved.
   [[nodiscard]] static std::string what_decides(const StepChange& step, double limit) {
     const double sd =
@@ -229,8 +231,10 @@ class Checker {
         std::sqrt(1 / static_cast<double>(step.runs_a) + 1 / static_cast<double>(step.runs_b));
     const double distance = std::max(std::abs(step.change - limit), 0.5 * limit);
     const double runs = std::ceil(2 * std::pow(kBothErrors * sd / distance, 2));
-    return fmt::format("about {} per side",
-                       plural(static_cast<int64_t>(std::clamp(runs, 3.0, 999.0)), "run"));
+    if (runs > kMostRunsAdvised)
+      return fmt::format("a quieter machine: on this one, more than {} runs per side",
+                         kMostRunsAdvised);
+    return fmt::format("about {:.0f} runs per side", std::max(runs, 3.0));
   }
 
   // ---- budgets ----

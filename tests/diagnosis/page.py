@@ -37,8 +37,9 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
   passes, if it says "network" and names no rank. Every other verdict is a false one.
 - **Precision** = right verdicts / all verdicts, over the runs with faults of at least that impact; the false ones of *all*
   other runs, healthy or with smaller faults, count too.
-- **Recall** = culprits named / all culprits. It is promised from 10 % on; below 3 % the report must be right or name nobody. The
-  generator meets the impact that it is asked for within a tenth: some runs of the 10 % row cost 9 %, and do not count as 10 %.
+- **Recall** = culprits named / all culprits. It is promised from 10 % on; below 3 % the report must be right or name nobody.
+  The generator meets the impact that it is asked for within a tenth: some runs of the 10 % row cost 9 %, and do not count as
+  10 %.
 - **Cause** is right if it is one that the kind of fault allows (last table). **Cost error** = |reported − true| / true of the
   culprit found, in runs with one: of two that hide each other neither has a price of its own.
 - **False alarms**: healthy runs in which anybody, or a rotating delay, is named.
