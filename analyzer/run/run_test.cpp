@@ -352,7 +352,7 @@ TEST_F(OpenRunTest, AProcessWithoutARankThatTrainedIsLeftOutAndSaid) {
 TEST_F(OpenRunTest, ALauncherIsLeftOutInSilence) {
   execute(trace(2),
           "DELETE FROM meta WHERE key IN ('rank', 'world_size'); DELETE FROM step;"
-          "DELETE FROM _collective; DELETE FROM gpu_activity");
+          "DELETE FROM _collective; DELETE FROM _gpu_activity");
   EXPECT_THAT(run_codes(*open_run({folder()})), Not(Contains("left_out")));
 }
 

@@ -78,7 +78,6 @@ Dlopen next_dlopen() noexcept {
 
 // Reads the environment, and starts only what records from the program's first instruction on.
 [[gnu::constructor]] void on_load() noexcept {
-  if (!is_glibc()) return;  // nothing was noted: no session ever starts
   if (real_dlopen.load(std::memory_order_acquire) == nullptr) {
     real_dlopen.store(next_dlopen(), std::memory_order_release);
   }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/inject/c_library.h"
 #include "collector/inject/environment.h"
 #include "collector/inject/fork.h"
 #include "collector/inject/hello_text.h"
@@ -165,7 +166,7 @@ bool start_session() noexcept {
   const int kept = errno;
   note_environment();
   const char* path = noted_variable(wire::kSocketVariable);
-  const bool active = path != nullptr && start(path);
+  const bool active = path != nullptr && is_glibc() && start(path);
   if (!active) disable_session();
   if (active) runtime.state.store(SessionState::kActive, std::memory_order_release);
   runtime.helper_may_run.store(true, std::memory_order_release);
