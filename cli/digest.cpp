@@ -144,11 +144,12 @@ class Digest final : public Subcommand {
     }
     for (const Error& error : failed) console.error(error);
     if (!quiet_) {
-      console.print(fmt::format("{} digests made, {} already existed, {} failed", made, there,
-                                failed.size()));
+      // One write: the processes of an MPI job share the stream.
+      std::string line =
+          fmt::format("{} digests made, {} already existed, {} failed", made, there, failed.size());
       if (unfinished > 0)
-        console.print(fmt::format(", {} traces have no end yet (`dprof recover`)", unfinished));
-      console.print("\n");
+        line += fmt::format(", {} traces have no end yet (`dprof recover`)", unfinished);
+      console.print(line + "\n");
     }
     if (failed.empty()) return code_of(ExitCode::kGood);
     const bool unreadable = std::ranges::any_of(failed, [](const Error& error) {

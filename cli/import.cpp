@@ -134,9 +134,7 @@ class Import final : public Subcommand {
       }
       console.message(fmt::format(
           "{}: {}, {}, {}{}", file.path.string(), file.format,
-          file.ranks.empty() ? "rank unknown"
-                             : fmt::format("{} {}", file.ranks.size() == 1 ? "rank" : "ranks",
-                                           analyzer::rank_list(file.ranks)),
+          file.ranks.empty() ? "rank unknown" : analyzer::ranks_text(file.ranks),
           analyzer::plural(file.rows, "row"),
           file.skipped > 0 ? fmt::format(", {} not used", format_count(file.skipped)) : ""));
     }
