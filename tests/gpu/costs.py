@@ -134,7 +134,7 @@ def launch_cost(part):
         if not more:
             continue
         low, high = interval(more) if len(more) >= 3 else (None, None)
-        part.figure(f"what a launch costs more, {level}", statistics.median(more), "ns", low, high, len(more))
+        part.figure(f"additional cost of a launch, {level}", statistics.median(more), "ns", low, high, len(more))
         said.append(f"{level} {statistics.median(more):+.0f} ns")
     return f"a launch takes {statistics.median(bare):.0f} ns; recorded: {', '.join(said)}"
 
@@ -208,10 +208,10 @@ def cupti_kinds(part):
                         f"{statistics.median(found['flush_us']):.0f}; {max(found['flush_us']):.0f} us",
                         n=len(found["flush_us"]))
     every = said["kernels, all calls"]
-    part.expect("each launch has its call where all calls are asked for", every["joined"] >= 0.95 * every["launched"],
+    part.expect("each launch has its call if all calls are requested", every["joined"] >= 0.95 * every["launched"],
                 f"{every['joined']} of {every['launched']}")
     whole = said["kernels, listed calls, graphs whole"]
-    part.expect("a record for each launch of a graph, where they are asked for whole",
+    part.expect("a record for each launch of a graph, if whole graphs are requested",
                 whole["graphs"] == whole["graphs_launched"],
                 f"{whole['graphs']} of {whole['graphs_launched']}")
     more = {name: statistics.median(a - b for a, b in zip(said[name]["launch_ns"], nothing["launch_ns"]))

@@ -47,7 +47,8 @@ class End:
     def check(self):
         """Gives how much is missing at the end, in seconds."""
         part, trace = self.part, self.part.trace(self.run)
-        part.expect(f"{self.name}: the trace is whole", trace.value("PRAGMA integrity_check") == "ok", "damaged")
+        integrity = trace.value("PRAGMA integrity_check")
+        part.expect(f"{self.name}: the trace is undamaged", integrity == "ok", integrity)
         part.expect(f"{self.name}: kernels are kept", trace.kernels() > 100, trace.kernels())
         gpu, = trace.rows("SELECT max(start_ns + duration_ns) FROM gpu_activity WHERE kind = 0")[0]
         host = trace.value("SELECT max(last) FROM (SELECT max(start_ns) AS last FROM host_range "

@@ -9,8 +9,8 @@ WIDTH = 128
 HEAD = """# Results on a GPU
 
 """
-NONE = """**Not measured: no GPU was available.** No figure of dprof on a GPU exists, and no page of this documentation
-should be read as if it did. This page lists what remains to be measured, most valuable first; it takes 20
+NONE = """**Not measured: no GPU was available.** There are no figures of dprof on a GPU, and no page of this documentation
+should be read as if there were. This page lists what remains to be measured, most valuable first; it takes 20
 minutes on one GPU.
 """
 HOW = """
@@ -18,9 +18,10 @@ HOW = """
     DIR/run OUT                       on the machine with the GPU; OUT/results.md is this page, filled
     scripts/gpu-check --page OUT/results.json    writes this page
 
-`DIR/run OUT --minutes 9` asks what fits into 9 minutes, `--only NAME` one question again, `--rehearse` what can be tried
-without a GPU. Where dprof was built beside a GPU, `ctest -L gpu` asks the same. A question whose expectations do not hold is
-"failed", with what was expected and what was found; a figure of which nothing is expected is only printed.
+`DIR/run OUT --minutes 9` answers the questions that fit into 9 minutes, `--only NAME` repeats one question, and `--rehearse`
+tries what is possible without a GPU. If dprof was built on a machine with a GPU, `ctest -L gpu` answers the same questions. A
+question whose expectations do not hold is "failed", with what was expected and what was found; figures without an expectation
+are only printed.
 """
 COLUMNS = "| name | question | result |\n| --- | --- | --- |\n"
 

@@ -74,7 +74,7 @@ def profiler_import(part):
     names = {who: dict(trace.rows(of_name)) for who, trace in both.items()}
     differ = {name for name in set(names["dprof"]) | set(names["torch.profiler"])
               if names["dprof"].get(name, 0) != names["torch.profiler"].get(name, 0)}
-    part.figure("names of kernels with another count",
+    part.figure("kernel names whose counts differ",
                 f"{len(differ)} of {len(set(names['dprof']) | set(names['torch.profiler']))}")
     if differ:
         part.figure("the first of them", sorted(differ)[0][:120])
@@ -106,6 +106,6 @@ def nsight(part):
         if traces:
             source = Trace(traces[0]).meta.get("cuda_source")
         part.figure(f"{name}: meta.cuda_source of a job within it", source or "no trace")
-        part.figure(f"{name}: the whole took", time.monotonic() - begin, "s")
+        part.figure(f"{name}: total time", time.monotonic() - begin, "s")
         said.append(f"{name}: {source or 'no trace'}")
     return "; ".join(said)

@@ -29,7 +29,7 @@ def two_ranks(part):
         count, ran, streams, algorithms = trace.rows(
             f"SELECT count(*), count(start_ns), count(stream_id), count(algorithm) FROM {NCCL_COLLECTIVES}")[0]
         part.expect(f"rank {rank}: NCCL's collectives", count > 0, count)
-        part.expect(f"rank {rank}: 95 % of them know their kernel", ran >= 0.95 * count, f"{ran} of {count}")
+        part.expect(f"rank {rank}: 95 % of them have their kernel", ran >= 0.95 * count, f"{ran} of {count}")
         part.figure(f"rank {rank}: collectives; with their kernel's times; with its stream; with NCCL's algorithm",
                     f"{count}; {ran}; {streams}; {algorithms}")
         part.figure(f"rank {rank}: communicators", trace.value("SELECT count(*) FROM communicator WHERE backend = 2"))
@@ -77,7 +77,7 @@ def events(part):
                     ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())) or "none")
         for kind in ("channel", "proxy"):
             part.expect(f"rank {rank}: events of kind {kind}", kinds.get(kind, 0) > 0, kinds.get(kind, 0))
-        part.expect(f"rank {rank}: each knows the collective that it served", owned == sum(kinds.values()),
+        part.expect(f"rank {rank}: each refers to the collective that it served", owned == sum(kinds.values()),
                     f"{owned} of {sum(kinds.values())}")
         said.append(f"rank {rank}: " + (", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"))
     return "; ".join(said)

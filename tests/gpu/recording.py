@@ -43,7 +43,7 @@ def check_kernels(part, trace, who, least=100):
     overlaps = trace.value(
         "SELECT count(*) FROM (SELECT start_ns, lag(start_ns + duration_ns) OVER (PARTITION BY device_id, stream_id "
         "ORDER BY start_ns) AS before FROM gpu_activity WHERE kind = 0) WHERE start_ns < before")
-    part.figure(f"{who}: kernels that begin before the one ahead of them on their stream has ended", overlaps)
+    part.figure(f"{who}: kernels that begin before the previous one on their stream has ended", overlaps)
     return f"{count:,} kernels, {share:.1%} joined to their launch"
 
 
@@ -77,7 +77,7 @@ def python(part):
     part.expect("steps", steps >= 50, steps)
     collectives, ran = trace.rows("SELECT count(*), count(start_ns) FROM collective")[0]
     part.expect("DDP's all-reduces, one a step", collectives >= 50, collectives)
-    part.figure("collectives; of these with the times of their kernel (NCCL tells a plugin nothing of one rank)",
+    part.figure("collectives; of these with the times of their kernel (NCCL reports nothing to a plugin if there is one rank)",
                 f"{collectives}; {ran}")
     report = json.loads(part.run(part.dprof, "report", part.shared_folder / "python/run", "--format", "json"))
     for rank in report["breakdown"]["per_rank"] if report["breakdown"] else []:
@@ -190,14 +190,14 @@ def allocator(part):
     part.expect("99 % of the allocations", counts.get("alloc", 0) >= 0.99 * said["allocations"],
                 f"{counts} of {said['allocations']}")
     part.expect("each failed allocation", counts.get("oom", 0) == said["ooms"] > 0, f"{counts.get('oom', 0)} of {said['ooms']}")
-    part.expect("memory given back to the device", counts.get("segment_free", 0) > 0, counts)
+    part.expect("memory returned to the device", counts.get("segment_free", 0) > 0, counts)
     part.expect("PyTorch's own peak", peak == said["peak_bytes"], f"{peak} of {said['peak_bytes']} bytes")
     part.figure("events by kind", ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())))
     live = highest = 0
     for kind, size in trace.rows("SELECT kind, bytes FROM memory_event WHERE device_id >= 0 AND kind IN (0, 1) ORDER BY id"):
         live += size if kind == 0 else -size
         highest = max(highest, live)
-    part.figure("peak by adding up the events; by PyTorch", f"{highest / 2**20:.1f} MiB; {said['peak_bytes'] / 2**20:.1f} MiB")
+    part.figure("peak by the sum of the events; by PyTorch", f"{highest / 2**20:.1f} MiB; {said['peak_bytes'] / 2**20:.1f} MiB")
     return f"{counts.get('alloc', 0):,} of {said['allocations']:,} allocations, peak {(peak or 0) / 2**20:.0f} MiB as PyTorch's"
 
 

@@ -45,7 +45,7 @@ def what_if(part):
         part.record(*job, *part.steps(120, on_cpu=40), *device, run=case)
         ratio = statistics.median(truth["ratios"])
         low, high = interval(truth["ratios"]) if len(truth["ratios"]) >= 3 else (None, None)
-        part.figure(f"{case}: a step, as it is; and without the disease", f"{truth['ill_ms']:.3f}; {truth['well_ms']:.3f} ms")
+        part.figure(f"{case}: a step, with and without the fault", f"{truth['ill_ms']:.3f}; {truth['well_ms']:.3f} ms")
         part.figure(f"{case}: the change, measured", 100 * (ratio - 1), "%",
                     *(100 * (end - 1) if end is not None else None for end in (low, high)), len(truth["ratios"]))
         one, why = asked(part, case, question)
@@ -59,7 +59,7 @@ def what_if(part):
         part.figure(f"{case}: the change, predicted; its bound", f"{100 * (change - 1):+.1f} %; ± {100 * bound:.1f} %")
         part.figure(f"{case}: the predicted step is off by", 100 * abs(change / ratio - 1), "%")
         if part.on_gpu:
-            part.expect(f"{case}: the bound holds the change", change - bound <= high and low <= change + bound,
+            part.expect(f"{case}: the bound contains the change", change - bound <= high and low <= change + bound,
                         f"{100 * (change - bound - 1):+.1f} to {100 * (change + bound - 1):+.1f} %")
         said.append(f"{case} {100 * (change - 1):+.1f} % predicted, {100 * (ratio - 1):+.1f} % measured")
     replayed_graph(part)

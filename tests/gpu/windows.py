@@ -63,7 +63,8 @@ def switched(part):
                     f"{'switched to the end' if name in alive else process.returncode}")
         if name not in alive:
             (given_back if "yield" in name else died).append(name)
-    part.expect("no job dies of being switched, unless --cuda=yield lets CUPTI go each time", not died, died or "none did")
+    part.expect("no job dies of switching, except with --cuda=yield, which releases CUPTI each time", not died,
+                died or "none did")
     ours = sum(count for name, count in windows.items() if "yield" not in name)
     theirs = sum(windows.values()) - ours
     return (f"{ours} windows, {len(died)} jobs died; with --cuda=yield {theirs} windows, {len(given_back)} jobs died")

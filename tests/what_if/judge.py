@@ -88,14 +88,14 @@ class Judged:
             if self.error > (0.05 if self.line["part"] == "generated" else 0.1):
                 reasons.append(f"off by {100 * self.error:.1f} %")
             if not self.bound_holds and self.line["part"] == "generated":
-                reasons.append("beyond its bound")
+                reasons.append("outside its bound")
             if self.sign_right is False:
-                reasons.append("a gain is promised where there is none")
+                reasons.append("predicts a gain where there is none")
             if self.line.get("nothing") and abs(self.told_gain) > NOTHING:
-                reasons.append(f"{100 * self.told_gain:.1f} % are promised of what does nothing")
+                reasons.append(f"predicts {100 * self.told_gain:.1f} % of a change that does nothing")
         if self.price_right is False:
             price = self.line["price"]
-            reasons.append(f"priced at {price['told_ns'] / 1e6:.2f} ms instead of {price['true_ns'] / 1e6:.2f}")
+            reasons.append(f"cost {price['told_ns'] / 1e6:.2f} ms instead of {price['true_ns'] / 1e6:.2f}")
         return f"{self.words()}: {'; '.join(reasons)}" if reasons else ""
 
 

@@ -22,7 +22,7 @@ class Rules(unittest.TestCase):
         self.assertTrue(Judged(line(then=80, told=81, bound=2)).bound_holds)
         narrow = Judged(line(then=80, told=83, bound=2))
         self.assertFalse(narrow.bound_holds)
-        self.assertIn("beyond its bound", narrow.reason())
+        self.assertIn("outside its bound", narrow.reason())
 
     def test_a_sign_counts_where_a_gain_is_clear(self):
         self.assertIsNone(Judged(line(told=98)).sign_right)

@@ -10,33 +10,35 @@ TARGETS = {
     "real": {"median_error": "≤ 5 %", "p90_error": "≤ 10 %", "sign_right": "100 %", "nothing_promised": "100 %"}}
 QUIET = 0.3  # cores of other programs
 WORDS = {"answered": "questions answered", "median_error": "error of the predicted step, median",
-         "p90_error": "error of the predicted step, 90th percentile", "bound_holds": "the bound holds the truth",
-         "sign_right": "a predicted gain of more than 3 % is one",
-         "prices_within_15": "culprits' prices within 15 % of the truth",
-         "nothing_promised": "a change that does nothing is predicted to give at most 0.5 %"}
+         "p90_error": "error of the predicted step, 90th percentile", "bound_holds": "the bound contains the truth",
+         "sign_right": "a predicted gain of more than 3 % is real",
+         "prices_within_15": "culprits' costs within 15 % of the truth",
+         "nothing_promised": "a change that does nothing is predicted to gain at most 0.5 %"}
 
-HEAD = """# What if: are the predictions right?
+HEAD = """# What if: how accurate the predictions are
 
 Written by `scripts/what-if` from the results kept in `tests/what_if/results/`; do not edit.
 
     scripts/what-if --generated       all generated runs again
     scripts/what-if --real 5          each pair of real runs 5 times; root for hosts
-    scripts/what-if --quick           the part that CI runs; fails when it falls below tests/what_if/level.json
-    scripts/what-if                   this page again, from what is kept
+    scripts/what-if --quick           the part that CI runs; fails if it falls below tests/what_if/level.json
+    scripts/what-if                   this page again, from the kept results
 
 ## What is compared
 
-`dprof report RUN --what-if CHANGE` predicts how long a step would be. The truth is a second run in which it is so:
+`dprof report RUN --what-if CHANGE` predicts how long a step would be after a change. The truth is a second run, made with that
+change:
 
-- **Generated**: `dprof-synth` executes the same job by the same seed with one parameter changed ([synth.md](synth.md)). Noise
-  is the same, so the difference is that of the change alone. It shares no code with the analyser.
-- **Real**: `dprof-trainer` on this machine, without and with the change, by turns. The step's length is the trainer's own,
-  a mean without the twentieth at either end (a plain mean where the fault is rare). What other programs used of the cores
-  meanwhile is listed, and is part of the error: where that is more than 0.3 of a core, a step differs by more than what is
-  predicted, and the pair says little.
+- **Generated**: `dprof-synth` executes the same job with the same seed and one parameter changed ([synth.md](synth.md)). The
+  noise is the same in both runs, so they differ only by the change. dprof-synth shares no code with the analyser.
+- **Real**: `dprof-trainer` runs on this machine alternately without and with the change. The trainer measures the length of its
+  steps: the mean without the shortest and the longest twentieth (a plain mean if the fault is rare). The cores that other
+  programs used meanwhile are listed, and are part of the error: above 0.3 of a core, a step varies by more than the predicted
+  change, and the pair proves little.
 
-**Error** = |predicted − true step| / true step. **Bound**: dprof's own ±, of 95 %. **Not answered**: dprof says that the
-recording cannot tell, or that its replay is refused; such a case is in no error, and listed with its reason.
+**Error** = |predicted − true step| / true step. **Bound**: dprof's own 95 % interval (±). **Not answered**: dprof reports that
+the recording cannot answer the question, or that the replay is refused. Such cases are not in the errors; they are listed with
+the reason.
 """
 
 
@@ -50,7 +52,7 @@ def table(header, rows, right=()):
 
 
 def about_line(about):
-    return (f"Of {about['date']}, commit {about['commit']}, {about['machine']}; load at the end {about['load']}.\n\n"
+    return (f"Run on {about['date']} at commit {about['commit']}; {about['machine']}; load {about['load']} at the end.\n\n"
             if about else "")
 
 
@@ -66,7 +68,7 @@ def by(lines, key, title):
         figures = summary([line for line in lines if key(line) == value])
         rows.append((value, *(figures[name] for name in ("answered", "median_error", "p90_error", "bound_holds",
                                                          "prices_within_15"))))
-    return table((title, "answered", "median error", "P90", "bound holds", "prices within 15 %"), rows, range(1, 6))
+    return table((title, "answered", "median error", "P90", "bound holds", "costs within 15 %"), rows, range(1, 6))
 
 
 def subject(line):
@@ -97,7 +99,7 @@ def refusals(lines):
             reasons.setdefault(re.sub(r"[0-9]+(\.[0-9]+)?", "N", reason), []).append(line["id"])
     rows = [(reason, len(ids), ", ".join(f"`{one}`" for one in ids[:2]) + (", …" if len(ids) > 2 else ""))
             for reason, ids in sorted(reasons.items(), key=lambda item: -len(item[1]))]
-    return table(("why", "questions", "such as"), rows, (1,)) if rows else "None.\n"
+    return table(("why", "questions", "examples"), rows, (1,)) if rows else "None.\n"
 
 
 def every(lines):
@@ -125,7 +127,8 @@ def page(generated, real):
         parts += [about_line(about), totals(lines, "generated"), "\n### By technique\n\n",
                   by(lines, lambda line: line["technique"], "technique"), "\n### By change\n\n", by(lines, subject, "change"),
                   "\n### Not answered\n\n", refusals(lines), "\n### Every miss\n\n",
-                  "Off by more than 5 %, beyond its bound, priced more than 15 % off, or a promise of nothing.\n\n",
+                  "Off by more than 5 %, outside the bound, a culprit's cost more than 15 % off, or a predicted gain where "
+                  "there is none.\n\n",
                   misses(lines)]
     else:
         parts.append("Not run yet.\n")
@@ -136,7 +139,7 @@ def page(generated, real):
         beside = f"{len(real_lines)} pairs; during {loud} of them other programs used more than {QUIET} cores.\n\n"
         parts += [about_line(about), beside, totals(real_lines, "real"), "\n### By pair\n\n",
                   by(real_lines, lambda line: line["kind"], "pair"), "\n### Not answered\n\n", refusals(real_lines),
-                  "\n### Every miss\n\n", "Off by more than 10 %, or a gain promised where there is none.\n\n",
+                  "\n### Every miss\n\n", "Off by more than 10 %, or a predicted gain where there is none.\n\n",
                   misses(real_lines),
                   "\n### Every case\n\n", every(real_lines)]
     else:
