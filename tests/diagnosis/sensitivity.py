@@ -10,12 +10,13 @@ HEAD = """# Thresholds: every constant of detection and cause
 
 Written by `scripts/scoreboard --sensitivity` from `analyzer/vocabulary/thresholds.h`; do not edit.
 
-A rank or a link is suspected, named and given a cause by the constants below. *chosen* as a source means that no measurement
-supports the value: then the last columns say how much depends on it. They are what becomes of
-[the scoreboard's](../diagnosis.md) figures where that constant alone is 30 % less, or more (of one near 1, its distance from 1;
-of counts, one less or more): points of precision and recall for faults of 10 % and more, and of 3 % and more, and of right
-causes. "·" = no run's verdicts changed. Each run is judged again; what is computed before ranks are compared stays. No
-generated run is one of whole operations, so that `kStageShare`, `kLonger` and `kLasting` are not tried by it.
+The constants below decide when a rank or a link is suspected, when it is named, and which cause it gets. *chosen* as a source
+means that no measurement supports the value; the last columns then show how much depends on it. They show how
+[the scoreboard's](../diagnosis.md) figures change if that constant alone is 30 % less, or more (for one near 1, its distance
+from 1; for counts, one less or more). The changes are points of precision and recall for faults of 10 % and more, and of 3 %
+and more, and of right causes. "·" = no run's verdicts changed. Each run is judged again; what is computed before ranks are
+compared is not repeated. `kStageShare`, `kLonger` and `kLasting` are not tried, because they are for operation tables, and no
+generated run is one.
 
 """
 
@@ -64,7 +65,7 @@ def page(thresholds, kept):
     text = HEAD + table(["constant", "value", "unit", "what it decides", "source", "30 % less", "30 % more"], rows, {1})
     if about:
         dear = sorted({name.split("/")[0] for name, effect in found.items() if costs(effect)})
-        text += (f"\nOf {about['runs']} generated runs (every {about['every']}th of the plan, seed {about['seed']}), "
-                 f"{about['healthy']} of them healthy.\nMore than 2 points of precision, or of recall at 10 %, are lost by "
-                 f"{', '.join(f'`{name}`' for name in dear) or 'none'}.\n")
+        text += (f"\nFrom {about['runs']} generated runs (every {about['every']}th of the plan, seed {about['seed']}), "
+                 f"of which {about['healthy']} are healthy.\nConstants that cost more than 2 points of precision, or of recall "
+                 f"at 10 %: {', '.join(f'`{name}`' for name in dear) or 'none'}.\n")
     return text
