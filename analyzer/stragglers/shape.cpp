@@ -274,8 +274,8 @@ std::optional<Suspect> rotating(const std::vector<std::vector<size_t>>& spikes,
 
 std::optional<Suspect> by_turns(const std::vector<Series>& excess, const std::vector<size_t>& among,
                                 double threshold) {
-  if (among.size() < 2) return std::nullopt;
   const size_t steps = excess.front().size();
+  if (among.size() < 2 || steps == 0) return std::nullopt;
   Suspect suspect{
       .rank = {}, .shape = Shape::kRotating, .when = {}, .excess_ns = {}, .onset = {}, .turns = {}};
   suspect.one_at_a_time = true;

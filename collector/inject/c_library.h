@@ -12,11 +12,13 @@ extern "C" {
 [[gnu::weak]] void* dlvsym(void* handle, const char* name, const char* version) noexcept;
 [[gnu::weak]] int on_exit(void (*function)(int, void*), void* data) noexcept;
 
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's names
 // What pthread_atfork() and at_quick_exit() call, which glibc links into the library itself.
 [[gnu::weak]] int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),
                                     void* library) noexcept;
 [[gnu::weak]] int __cxa_at_quick_exit(void (*function)(void*), void* library) noexcept;
 extern void* __dso_handle __attribute__((visibility("hidden")));
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 }  // extern "C"
 
