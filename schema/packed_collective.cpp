@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +25,9 @@ bool make_relative(const CollectiveRow& row, PackedCollectiveRow& packed) {
          after_call(row, row.end_ns, packed.end_after_ns) &&
          after_call(row, row.ready_ns, packed.ready_after_ns);
 }
+
+constexpr int kDerivedBytesSince = std::rbegin(kCollectiveTraitsColumns)->since;
+static_assert(std::rbegin(kCollectiveTraitsColumns)->name == "bytes_per_count");
 
 // More than any element has.
 constexpr int64_t kMostBytesPerCount = 64;
@@ -88,7 +92,7 @@ PackedCollective pack(const CollectiveRow& row, int64_t version) {
                  .source = row.source,
                  .relative = 1},
   };
-  if (version >= 7) derive_bytes(packed.row, packed.traits);
+  if (version >= kDerivedBytesSince) derive_bytes(packed.row, packed.traits);
   if (make_relative(row, packed.row)) return packed;
   packed.traits.relative = 0;
   packed.row.start_after_ns = row.start_ns;

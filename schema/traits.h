@@ -3,6 +3,7 @@
 // public view joins the two again (docs/design/schema.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,8 +36,10 @@ class TraitsIds {
     });
     if (ids_.size() >= kMost && !ids_.contains(key_)) ids_.clear();
     const auto [at, is_new] = ids_.try_emplace(key_, next_id_);
-    if (is_new) ++next_id_;
-    if (is_new) ++since_forgotten_;
+    if (is_new) {
+      ++next_id_;
+      ++since_forgotten_;
+    }
     return {at->second, is_new};
   }
 
@@ -108,8 +111,7 @@ std::string view_columns(std::span<const Column> columns, std::span<const Column
   for (const Column& column : columns) {
     std::string expression = own(column.name);
     if (expression.empty()) {
-      bool in_row = false;
-      for (const Column& one : in_rows) in_row = in_row || one.name == column.name;
+      const bool in_row = std::ranges::count(in_rows, column.name, &Column::name) != 0;
       expression = std::string(in_row ? "r." : "t.") + std::string(column.name);
     }
     list += (list.empty() ? "" : ", ") + expression + " AS \"" + std::string(column.name) + "\"";
