@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "analyzer/replay/changed_work_internal.h"
@@ -147,7 +148,7 @@ void ChangedWork::drop_updates(std::vector<int64_t>& durations, double beside, b
       return 0.0;
     return kind.category == Category::kOverlapped ? beside : 1.0;
   });
-  scale_works(durations, factors);
+  scale_works(durations, factors, {});
 }
 
 std::string ChangedWork::take_sync() {
@@ -189,16 +190,40 @@ std::string ChangedWork::take_launch() {
   const auto capturable = [](const WorkKind& k) { return k.is_capturable(); };
   if (std::ranges::none_of(run_.work_kinds, capturable))
     return "the device never idled for lack of a launch";
-  const std::vector<int64_t> gaps = own_ns(capturable);
   // The time between kernels was measured on one GPU model only.
   const bool nothing = grounds_.other(Doubt::kBetweenKernels);
-  for (size_t r = 0; r < gaps.size(); ++r) {
-    const double left = nothing || gaps[r] == 0 ? 0
-                                                : static_cast<double>(run_.between_kernels_ns[r]) /
-                                                      static_cast<double>(gaps[r]);
-    for_kinds(factors_, r, [&](const WorkKind& k) { return k.is_capturable() ? left : 1.0; });
+  const std::vector<int64_t> gaps = own_ns_by_step(capturable);
+  const size_t steps = run_.steps.size();
+  captured_.assign(gaps.size(), 1);
+  for (size_t r = 0; r < run_.ranks.size(); ++r) {
+    const std::span of_steps = std::span(gaps).subspan(r * steps, steps);
+    const std::vector<int64_t> most = most_captured(of_steps);
+    const auto all = static_cast<double>(std::accumulate(most.begin(), most.end(), int64_t{0}));
+    const double left =
+        nothing || all == 0 ? 0 : static_cast<double>(run_.between_kernels_ns[r]) / all;
+    for (size_t s = 0; s < steps; ++s) {
+      if (of_steps[s] == 0) continue;
+      const double share = static_cast<double>(most[s]) / static_cast<double>(of_steps[s]);
+      captured_[r * steps + s] = 1 - share * (1 - left);
+    }
   }
   return {};
+}
+
+// What a graph can capture of one rank's work in each step: what else happens in a step, such as
+// logging, remains.
+std::vector<int64_t> ChangedWork::most_captured(std::span<const int64_t> of_steps) const {
+  std::vector<int64_t> most(of_steps.begin(), of_steps.end());
+  std::vector<int64_t> usual;
+  for (size_t s = 0; s < most.size(); ++s) {
+    if (!run_.outer[s]) usual.push_back(most[s]);
+  }
+  if (usual.empty()) return most;
+  const int64_t middle = median_ns(std::move(usual));
+  for (size_t s = 0; s < most.size(); ++s) {
+    if (run_.outer[s]) most[s] = std::min(most[s], middle);
+  }
+  return most;
 }
 
 bool ChangedWork::any_message() const {
@@ -280,14 +305,22 @@ void ChangedWork::for_kinds(std::vector<double>& factors, const std::optional<si
 }
 
 template <typename Chosen>
-std::vector<int64_t> ChangedWork::own_ns(const Chosen& chosen) const {
-  std::vector<int64_t> of_entry(run_.ranks.size(), 0);
+std::vector<int64_t> ChangedWork::own_ns_by_step(const Chosen& chosen) const {
+  std::vector<int64_t> sums(run_.ranks.size() * run_.steps.size(), 0);
   for (const Work& work : run_.works) {
-    for (uint32_t p = 0; p < work.parts; ++p) {
-      const WorkPart& part = run_.parts[work.first_part + p];
-      if (chosen(run_.work_kinds[part.kind])) of_entry[work.entry] += part.ns;
+    for (const WorkPart& part : std::span(run_.parts).subspan(work.first_part, work.parts)) {
+      if (chosen(run_.work_kinds[part.kind]))
+        sums[work.entry * run_.steps.size() + work.step] += part.ns;
     }
   }
+  return sums;
+}
+
+template <typename Chosen>
+std::vector<int64_t> ChangedWork::own_ns(const Chosen& chosen) const {
+  const std::vector<int64_t> by_step = own_ns_by_step(chosen);
+  std::vector<int64_t> of_entry(run_.ranks.size(), 0);
+  for (size_t i = 0; i < by_step.size(); ++i) of_entry[i / run_.steps.size()] += by_step[i];
   return of_entry;
 }
 
@@ -299,15 +332,19 @@ std::string ChangedWork::scale(double factor, std::string_view nothing, const Ch
 }
 
 void ChangedWork::scale_works(std::vector<int64_t>& durations,
-                              const std::vector<double>& factors) const {
+                              const std::vector<double>& factors,
+                              const std::vector<double>& captured) const {
   for (const Work& work : run_.works) {
+    const double of_graph =
+        captured.empty() ? 1 : captured[work.entry * run_.steps.size() + work.step];
     double now = 0;
     double before = 0;
     for (uint32_t p = 0; p < work.parts; ++p) {
       const WorkPart& part = run_.parts[work.first_part + p];
       const auto ns = static_cast<double>(part.ns);
       before += ns;
-      now += ns * factors[work.entry * run_.work_kinds.size() + part.kind];
+      const double factor = factors[work.entry * run_.work_kinds.size() + part.kind];
+      now += ns * factor * (run_.work_kinds[part.kind].is_capturable() ? of_graph : 1);
     }
     if (now == before || before <= 0) continue;
     int64_t& duration = durations[work.task];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ class ChangedWork {
   // Scales computation that overlaps transfers.
   void speed_up_beside(double factor);
   // Applies all scaling factors.
-  void apply() { scale_works(durations_, factors_); }
+  void apply() { scale_works(durations_, factors_, captured_); }
   // For passes without an update; computation that overlapped the removed transfers is scaled by
   // `beside`. `ahead`: the host, which then does not wait for the device, runs ahead of it.
   void drop_updates(std::vector<int64_t>& durations, double beside, bool ahead) const;
@@ -41,9 +42,14 @@ class ChangedWork {
   // By entry: the selected work in all steps.
   template <typename Chosen>
   [[nodiscard]] std::vector<int64_t> own_ns(const Chosen& chosen) const;
+  // The selected work by entry and step.
+  template <typename Chosen>
+  [[nodiscard]] std::vector<int64_t> own_ns_by_step(const Chosen& chosen) const;
   template <typename Chosen>
   std::string scale(double factor, std::string_view nothing, const Chosen& chosen);
-  void scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors) const;
+  // `captured`: as captured_, or empty.
+  void scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors,
+                   const std::vector<double>& captured) const;
   std::string take_ranks(const Change& change);
   std::string take_stragglers();
   [[nodiscard]] bool any_message() const;
@@ -51,6 +57,7 @@ class ChangedWork {
   void even_totals();
   std::string take_sync();
   std::string take_launch();
+  [[nodiscard]] std::vector<int64_t> most_captured(std::span<const int64_t> of_steps) const;
   std::string take_kernel(const Change& change);
   std::string take_op(const Change& change);
   std::string take_gc(const Change& change);
@@ -60,7 +67,8 @@ class ChangedWork {
   const PlayedRun& run_;
   Grounds& grounds_;
   std::vector<int64_t>& durations_;
-  std::vector<double> factors_;  // by entry and kind of work
+  std::vector<double> factors_;   // by entry and kind of work
+  std::vector<double> captured_;  // by entry and step: what a graph leaves of capturable work
   int64_t longer_ns_ = 0;
 };
 

@@ -94,8 +94,10 @@ class PlayedRunBuilder {
       run_.links = run_.source->segments->links();
       take_segments(run_.source->segments->run());
     }
-    for (const ReplayedStep& step : run_.steps)
+    for (const ReplayedStep& step : run_.steps) {
       run_.step_index.push_back(in_.steps.steps[step.step].index);
+      run_.outer.push_back(in_.steps.steps[step.step].outer);
+    }
     std::vector<int64_t> replayed = run_.step_index;
     std::ranges::sort(replayed);
     for (const size_t d : in_.steps.ranks)

@@ -129,6 +129,7 @@ struct PlayedRun {
   const SharedLinks* links = nullptr;
   std::vector<ReplayedStep> steps;
   std::vector<int64_t> step_index;     // as the program counts
+  std::vector<bool> outer;             // by step: AlignedStep::outer
   std::span<const int64_t> durations;  // as recorded, by task; of `graph`
   std::span<const int64_t> lags;       // likewise
   std::vector<int> ranks;              // by entry

@@ -14,7 +14,7 @@ from part import CPU, FAKE, Question
 QUESTIONS = [
     Question("doctor", "What does `dprof doctor` say can be recorded?", 25, recording.doctor),
     Question("kernels", "C++: does the driver call InitializeInjection, does subscribing work, and are kernels joined to their "
-             "launches with per-function enables only?", 50, recording.kernels, FAKE),
+             "launches with per-function enables only?", 30, recording.kernels, FAKE),
     Question("python",
              "The same for Python's torch, one rank over NCCL, with its plugin: operators, steps, collectives, the report", 65,
              recording.python, CPU, (("python", 0),)),
@@ -32,7 +32,7 @@ QUESTIONS = [
     Question("hang", "Do the traces of ranks that hang in NCCL contain their kernels?", 40, ends.hang, None),
     Question("two-ranks",
              "Two ranks on one GPU, distinguished by `NCCL_HOSTID`: are NCCL's kernels joined to its launches, and do both "
-             "ranks report the same collectives?", 60, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
+             "ranks report the same collectives?", 50, ranks.two_ranks, ranks.rehearse_two_ranks, (("run", 0), ("run", 1))),
     Question("graphs", "Is each replay of a CUDA graph one row, joined to its launch?", 45, recording.graphs, FAKE,
              (("run", 0),)),
     Question("allocator",
@@ -44,12 +44,12 @@ QUESTIONS = [
     Question("flush", "What does a flush each second cost, does it hold up launches, and how old are the rows in the trace?",
              35,
              recording.flush, FAKE),
-    Question("import", "Do the figures of an imported torch.profiler trace agree with dprof's own for the same steps?", 60,
+    Question("import", "Do the figures of an imported torch.profiler trace agree with dprof's own for the same steps?", 40,
              profilers.profiler_import, CPU, (("profile.json", None),)),
     Question("nvml", "What does NVML report under full load, and is throttling seen?", 35, recording.nvml, FAKE),
     Question("run-cost", "Whole runs in turn: bare, without CUDA, armed, light, standard, full; torch.profiler and "
              "Nsight Systems beside them", 100, costs.run_cost),
-    Question("what-if", "Do the predictions of `--what-if` come true when the job is changed?", 100, what_if.what_if,
+    Question("what-if", "Do the predictions of `--what-if` come true when the job is changed?", 150, what_if.what_if,
              keep=tuple((case, 0) for case in what_if.QUESTIONS)),
     Question("cupti-kinds", "What does each kind of CUPTI record cost per launch, graph and query, without dprof?", 45,
              costs.cupti_kinds,

@@ -57,6 +57,13 @@ class Recorded(unittest.TestCase):
         for finding in report["findings"]:
             self.assertLessEqual(finding["cost_ns"] or 0, step, finding["rule"])
 
+    def test_a_graph_does_not_capture_what_happens_in_a_single_step(self):
+        report = report_of("hugging_face")
+        only, = report["run"]["steps"]["outer"]  # the first loss is logged: a communicator, and a collection
+        gained = next(one for one in report["replay"]["whatif"] if one["change"] == "launch=graphs")
+        self.assertGreater(gained["step_ns"], only["extra_ns"] / report["replay"]["steps"])
+        self.assertLess(gained["bound_ns"], 0.15 * gained["gain_ns"])
+
     def test_what_is_predicted_of_a_change_came_true(self):
         # Question, and how long the steps of the changed job were by its own clock against the recorded one's, with the 95 %
         # interval (docs/gpu_results.md); and how far off the answer may be.
