@@ -81,8 +81,9 @@ class Decision {
     if (cause_.word != "cpu_contention" && share(top->second) < limit::kDominant) {
       cause_.word = "mixed";
       cause_.kind.clear();
-      cause_.reasons.push_back(fmt::format("no kind of time has {} of its delay of {}",
-                                           format_share(limit::kDominant), format_ms({total_})));
+      cause_.reasons.push_back(
+          fmt::format("no single kind of time accounts for {} of its delay of {}",
+                      format_share(limit::kDominant), format_ms({total_})));
     } else if (cause_.word == "compute") {
       refine_computation();
     } else if (cause_.word == "host") {
@@ -218,7 +219,7 @@ class Decision {
       return decide(
           "host",
           fmt::format(
-              "hardly any of its delay of {} is CPU time: the training thread was waiting, and not for a core",
+              "almost none of its delay of {} is CPU time: the training thread was waiting, and not for a core",
               format_ms({of(best_).delta_ns})));
     }
     if (!in_.work.on_device && manages_memory()) return;
@@ -229,11 +230,12 @@ class Decision {
                     fmt::format("its batches have {:.2f} times as many elements", *batch));
     }
     if (cause_.like_batch && in_pipeline)
-      return decide("stage_imbalance", "its pipeline stage is longer, in forward as in backward");
+      return decide("stage_imbalance",
+                    "its pipeline stage takes longer, in forward and backward alike");
     if (cause_.like_batch) {
       return decide(
           "input_imbalance",
-          "forward and backward take longer by the same factor, and the optimizer does not: as with more or longer samples");
+          "forward and backward are slower by the same factor and the optimizer is not, as with more or longer samples");
     }
     const auto operators =
         against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
@@ -250,10 +252,11 @@ class Decision {
     const Machine& own = in_.machines[*suspect_.rank];
     const auto memory_clock = against_peers([](const Machine& m) { return m.memory_clock_mhz; });
     if (own.ecc_errors > 0 || (memory_clock && *memory_clock < limit::kLowerClock)) {
-      decide("gpu_memory",
-             own.ecc_errors > 0
-                 ? fmt::format("its GPU had {} uncorrected memory errors", own.ecc_errors)
-                 : fmt::format("its GPU's memory clock is {:.2f} of its peers'", *memory_clock));
+      decide(
+          "gpu_memory",
+          own.ecc_errors > 0
+              ? fmt::format("its GPU had {} uncorrected memory errors", own.ecc_errors)
+              : fmt::format("its GPU's memory clock runs at {:.2f} of its peers'", *memory_clock));
       return true;
     }
     const auto memory = against_peers([](const Machine& m) { return m.memory_kernel_ns; });
@@ -296,30 +299,30 @@ class Decision {
     const bool only_here = static_cast<double>(of(best_).peers_ns) <=
                            limit::kHardlyAny * static_cast<double>(of(best_).own_ns);
     if (named && only_here && in_.rank0) {
-      return decide("rank0_work", "it is in a range that its peers do not have");
+      return decide("rank0_work", "the delay is in a range that no peer has");
     }
     if (suspect_.shape == Shape::kRotating && !suspect_.one_at_a_time) {
       if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
-          "every rank's host pauses now and then, each in different steps, as Python's garbage collector would; "
-          "no range confirms it");
+          "every rank's host pauses occasionally, each in different steps, as with Python's garbage collector; "
+          "no recorded range confirms it");
     }
     if (best_ != OwnKind::kUnattributed || !in_.phases_marked) return;
     if (suspect_.shape != Shape::kPersistent && suspect_.shape != Shape::kPeriodic) {
       if (in_.collections_recorded) return rule_collections_out();
       return decide(
           "gc",
-          "the training thread pauses now and then outside every phase, as Python's garbage collector would; "
-          "no range confirms it");
+          "the training thread pauses occasionally outside every phase, as with Python's garbage collector; "
+          "no recorded range confirms it");
     }
     if (suspect_.rank && !in_.machines.empty()) refine_wait();
   }
 
   void rule_collections_out() {
     decide(cause_.word,
-           "the host pauses now and then; Python's garbage collections were recorded and are not "
-           "the reason");
+           "the host pauses occasionally; the recorded garbage collections of Python do not "
+           "explain it");
   }
 
   // The training thread has about as much CPU time per step as its peers': it did not work longer.

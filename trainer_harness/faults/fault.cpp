@@ -82,7 +82,7 @@ constexpr FaultRow kKinds[] = {
      .place = Place::kStepBegin,
      .needs = kRank,
      .takes = kFrom | kTo,
-     .about = "all threads of the rank share one core: felt with several threads or busy cores"},
+     .about = "all threads of the rank share one core: slower with several threads or busy cores"},
     {.name = "skewed-batch",
      .kind = FaultKind::kSkewedBatch,
      .place = Place::kNone,
@@ -141,7 +141,7 @@ constexpr FaultRow kKinds[] = {
      .takes = kRank | kMb | kRange,
      .default_rank = kEveryRank,
      .mb = 1,
-     .about = "so many MiB of tensors more in each step, kept for ever"},
+     .about = "X more MiB of tensors in each step, never freed"},
     {.name = "alloc-churn",
      .kind = FaultKind::kAllocChurn,
      .place = Place::kForward,
@@ -149,14 +149,14 @@ constexpr FaultRow kKinds[] = {
      .takes = kRank | kMs | kMb | kRange,
      .default_rank = kEveryRank,
      .mb = 8,
-     .about = "tensors of random sizes up to X MiB come and go: 64 of them, or for D ms"},
+     .about = "allocates and frees tensors of random sizes up to X MiB: 64 of them, or for D ms"},
     {.name = "empty-cache",
      .kind = FaultKind::kEmptyCache,
      .place = Place::kStepEnd,
      .needs = 0,
      .takes = kRank | kMs | kRange,
      .default_rank = kEveryRank,
-     .about = "free memory goes back to the system in each step: once, or for D ms"},
+     .about = "returns free memory to the system in each step: once, or for D ms"},
     {.name = "checkpoint-stall",
      .kind = FaultKind::kCheckpointStall,
      .place = Place::kCheckpoint,
@@ -175,21 +175,21 @@ constexpr FaultRow kKinds[] = {
      .needs = kRank | kStep,
      .takes = 0,
      .one_rank = true,
-     .about = "the rank leaves with exit code 0 while the others go on"},
+     .about = "the rank exits with code 0 while the others continue"},
     {.name = "wrong-size",
      .kind = FaultKind::kWrongSize,
      .place = Place::kStepBegin,
      .needs = kRank | kStep,
      .takes = 0,
      .one_rank = true,
-     .about = "an all-reduce, to which this rank brings a tensor of another size"},
+     .about = "this rank calls an all-reduce with a tensor of another size"},
     {.name = "wrong-order",
      .kind = FaultKind::kWrongOrder,
      .place = Place::kStepBegin,
      .needs = kRank | kStep,
      .takes = 0,
      .one_rank = true,
-     .about = "all-reduces of two groups, which this rank calls the other way round"},
+     .about = "this rank calls the all-reduces of two groups in the opposite order"},
     {.name = "hang",
      .kind = FaultKind::kHang,
      .place = Place::kStepBegin,
@@ -276,7 +276,7 @@ int rank_of(const Pair& pair, const FaultRow& row) {
   }
   const int64_t rank = whole_number(pair);
   if (rank > std::numeric_limits<int>::max()) {
-    refuse(pair.text, "no job has such a rank", "write rank=1");
+    refuse(pair.text, "no job has that rank", "write rank=1");
   }
   return static_cast<int>(rank);
 }
@@ -323,7 +323,7 @@ void set_key(Fault& fault, const FaultRow& row, FaultKey key, const Pair& pair) 
       break;
     case FaultKey::kEvery:
       fault.every = whole_number(pair);
-      if (fault.every == 0) refuse(pair.text, "every=0 names no step", "every=1 is each step");
+      if (fault.every == 0) refuse(pair.text, "every=0 selects no step", "every=1 is each step");
       break;
     case FaultKey::kMode:
       fault.spin = spins(pair);
@@ -368,7 +368,7 @@ void check_whole(const Fault& fault, const FaultRow& row, FaultKeys given) {
            fmt::format("write {}", fault_usage(row)));
   }
   if ((given & kStep) != 0 && (given & kRange) != 0) {
-    refuse(fault.text, "step=S is one step: it goes with none of from, to and every",
+    refuse(fault.text, "step=S is one step: it cannot be combined with from, to or every",
            "from=10,to=20,every=2 are five steps");
   }
   if (fault.from >= fault.to) {
