@@ -100,8 +100,9 @@ class Analyst {
     analysis_.damaged = run_.damaged;
     const DigestSource& source = options_.digests ? options_.digests : digest_all;
     Result<std::vector<Result<RankDigest>>> digests =
-        source(traces_, options_.cache,
-               [&](std::string_view stage, double share) { return tell(stage, 0.8 * share).ok(); });
+        source(traces_, options_.cache, [&](std::string_view stage, double share) {
+          return report_progress(stage, 0.8 * share).ok();
+        });
     if (!digests.ok()) return fail(digests.error());
     std::vector<TraceFile> readable;
     std::optional<Error> first_error;
@@ -126,7 +127,7 @@ class Analyst {
 
   // Matching needs no clocks; after it all times are on one axis.
   Status match() {
-    if (Status good = tell("match", 0.8); !good.ok()) return good;
+    if (Status good = report_progress("match", 0.8); !good.ok()) return good;
     matching_ = match_collectives(digests_);
     if (take_ends_of_failed(digests_, traces_, matching_)) matching_ = match_collectives(digests_);
     append(matching_.remarks);
@@ -148,7 +149,7 @@ class Analyst {
 
   // Frees what only the steps and the pieces needed.
   Status divide_time() {
-    if (Status good = tell("breakdown", 0.85); !good.ok()) return good;
+    if (Status good = report_progress("breakdown", 0.85); !good.ok()) return good;
     for (size_t d = 0; d < digests_.size(); ++d) {
       find_device_readiness(digests_[d]);
       GpuDigest& gpu = digests_[d].gpu;
@@ -239,7 +240,7 @@ class Analyst {
   [[nodiscard]] const Steps& replayed_steps() const { return last_steps_ ? *last_steps_ : *steps_; }
 
   Status replay() {
-    if (Status good = tell("replay", 0.88); !good.ok()) return good;
+    if (Status good = report_progress("replay", 0.88); !good.ok()) return good;
     if (!steps_) return Done{};
     last_steps_ = last_steps(digests_, *steps_);
     const Steps& steps = replayed_steps();
@@ -265,7 +266,7 @@ class Analyst {
                                            WhatIfModel::Beside{.quality = *report().replay,
                                                                .overlap = report().overlap,
                                                                .contention = report().contention});
-    if (Status good = tell("what-if", 0.89); !good.ok()) return good;
+    if (Status good = report_progress("what-if", 0.89); !good.ok()) return good;
     if (!options_.what_if.empty()) {
       Result<WhatIf> answer = model_->answer(options_.what_if);
       if (!answer.ok()) return fail(answer.error());
@@ -280,7 +281,7 @@ class Analyst {
   }
 
   Status compare_ranks() {
-    if (Status good = tell("stragglers", 0.9); !good.ok()) return good;
+    if (Status good = report_progress("stragglers", 0.9); !good.ok()) return good;
     if (steps_) name_stragglers(*replay_);
     return Done{};
   }
@@ -363,7 +364,7 @@ class Analyst {
   // Takes evenly spread ranks, including the first.
   Status sum_up_names() {
     const size_t ranks = steps_ ? std::min(options_.names, traces_.size()) : 0;
-    if (Status good = tell("names", 0.95); !good.ok()) return good;
+    if (Status good = report_progress("names", 0.95); !good.ok()) return good;
     std::vector<RankLanes> lanes;
     std::vector<int> numbers;
     std::vector<size_t> positions;
@@ -379,7 +380,7 @@ class Analyst {
     for (size_t i = 0; i < lanes.size(); ++i)
       run.ranks.push_back({&lanes[i], analysis_.ranks[positions[i]].steps});
     if (!lanes.empty()) report().names = names_of(run, std::move(numbers));
-    return tell("done", 1);
+    return report_progress("done", 1);
   }
 
   Report& report() { return analysis_.report; }
@@ -392,7 +393,7 @@ class Analyst {
                    std::make_move_iterator(more.end()));
   }
 
-  Status tell(std::string_view stage, double share) const {
+  Status report_progress(std::string_view stage, double share) const {
     if (!progress_ || progress_(stage, share)) return Done{};
     return fail(Code::kUsage, "cancelled");
   }

@@ -11,7 +11,7 @@
 namespace dprof {
 
 bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work,
-                const std::function<bool(size_t)>& tell) {
+                const std::function<bool(size_t)>& report) {
   constexpr std::chrono::milliseconds kPause{20};
   std::mutex mutex;  // protects the counters
   std::condition_variable one_is_done;
@@ -33,11 +33,11 @@ bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>&
   for (size_t t = 0; t < std::min(threads, count); ++t) workers.emplace_back(take_pieces);
   bool wanted = true;
   std::unique_lock lock(mutex);
-  for (size_t told = 0; wanted && told < count;) {
-    one_is_done.wait_for(lock, kPause, [&] { return done > told; });
-    told = done;
+  for (size_t reported = 0; wanted && reported < count;) {
+    one_is_done.wait_for(lock, kPause, [&] { return done > reported; });
+    reported = done;
     lock.unlock();
-    wanted = tell(told);
+    wanted = report(reported);
     lock.lock();
     if (!wanted) next = count;
   }

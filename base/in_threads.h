@@ -8,10 +8,10 @@
 namespace dprof {
 
 // Calls work(i) for each i below `count`, on `threads` threads at once (0: as many as this process
-// has cores). Meanwhile calls `tell(number of pieces done)` on the caller's thread, up to fifty
+// has cores). Meanwhile calls `report(number of pieces done)` on the caller's thread, up to fifty
 // times a second and at the end. Once it returns false, no further piece starts, and the result is
 // false.
 bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work,
-                const std::function<bool(size_t)>& tell);
+                const std::function<bool(size_t)>& report);
 
 }  // namespace dprof

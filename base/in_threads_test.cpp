@@ -11,15 +11,15 @@ namespace {
 
 TEST(InThreads, EachPieceIsDoneOnce) {
   std::vector<std::atomic<int>> times(1000);
-  size_t told = 0;
+  size_t reported = 0;
   EXPECT_TRUE(in_threads(
       times.size(), 4, [&](size_t i) { ++times[i]; },
       [&](size_t done) {
-        EXPECT_GE(done, told);
-        told = done;
+        EXPECT_GE(done, reported);
+        reported = done;
         return true;
       }));
-  EXPECT_EQ(told, times.size());
+  EXPECT_EQ(reported, times.size());
   for (const std::atomic<int>& once : times) EXPECT_EQ(once, 1);
 }
 

@@ -14,7 +14,7 @@ constexpr double kReachNs = 1.0 * kNsPerSecond;        // how far evidence reach
 constexpr double kKnotWindowNs = 10.0 * kNsPerSecond;  // between knots: how well a drift is known
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
-bool tells(const Instance& instance) {
+bool is_a_meeting(const Instance& instance) {
   if (!instance.comparable || !is_synchronising(instance.function)) return false;
   if (instance.function == Function::kAllToAll) return false;
   // Without bytes no rank waits, except in a barrier.
@@ -56,7 +56,7 @@ Meetings::Meetings(std::span<const RankDigest> digests, const Matching& matching
                    std::span<const size_t> clock_of) {
   std::vector<size_t> place_of;  // by clock: position of its last part
   for (const Instance& instance : matching.instances) {
-    if (!tells(instance)) continue;
+    if (!is_a_meeting(instance)) continue;
     const size_t begin = parts_.size();
     for (const Member& member : instance.members) {
       const CollectiveRecord& record = digests[member.digest].collectives[member.record];

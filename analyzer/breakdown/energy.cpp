@@ -134,7 +134,7 @@ class EnergySum {
       if (device == nullptr || device->kernels == 0 || gpu_of(readings, d) != nullptr) continue;
       return readings.of(digests_[d], device) == nullptr
                  ? "the GPUs were not sampled"
-                 : "the GPUs tell neither their energy nor their power";
+                 : "the GPUs report neither energy nor power";
     }
     return result_.per_host.empty()
                ? "no GPU was used, and the processors' counters (RAPL) are missing or readable by root "

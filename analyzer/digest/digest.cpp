@@ -328,7 +328,7 @@ class Digester {
     });
   }
 
-  // Clock samples continue while the ranks stand still: they show how long a hang was.
+  // Clock samples continue while the ranks hang: they show how long a hang was.
   Status read_end() {
     digest_.operations = reader_.meta("imported_format") == "operation_table";
     digest_.in_process_ns = reader_.meta_int("in_process_ns");

@@ -79,7 +79,7 @@ std::string exception_words(const EndedRank& rank) {
 }
 
 // Out-of-memory messages of allocators: Python's, LibTorch's for CPU and CUDA, C++'s.
-bool tells_of_memory(std::string_view exception) {
+bool is_out_of_memory(std::string_view exception) {
   constexpr std::string_view kTypes[] = {"MemoryError", "OutOfMemoryError", "std::bad_alloc"};
   constexpr std::string_view kTexts[] = {"out of memory", "can't allocate memory",
                                          "Cannot allocate memory"};
@@ -90,7 +90,7 @@ bool tells_of_memory(std::string_view exception) {
 }
 
 // Messages of c10d and Gloo for the end of a peer.
-bool tells_of_a_peer(std::string_view exception) {
+bool reports_a_lost_peer(std::string_view exception) {
   constexpr std::string_view kTexts[] = {"closed by peer", "reset by peer", "Broken pipe",
                                          "Timed out waiting", "DistNetworkError"};
   return std::ranges::any_of(kTexts,
@@ -99,15 +99,15 @@ bool tells_of_a_peer(std::string_view exception) {
 
 // It failed because a peer was gone: its collective failed, or its connection was closed.
 bool follows_a_peer(const EndedRank& rank) {
-  return !rank.message.empty() || tells_of_a_peer(rank.exception) || signal_of(rank) == SIGPIPE;
+  return !rank.message.empty() || reports_a_lost_peer(rank.exception) || signal_of(rank) == SIGPIPE;
 }
 
 // The rank itself waited for others, for a key in c10d's store, until a time-out.
 bool waited_in_store(const EndedRank& rank) {
-  const auto tells = [](std::string_view text) {
+  const auto names_time_out = [](std::string_view text) {
     return text.find("wait timeout after") < text.npos;
   };
-  return tells(rank.exception) || std::ranges::any_of(rank.output, tells);
+  return names_time_out(rank.exception) || std::ranges::any_of(rank.output, names_time_out);
 }
 
 // ProcessGroupNCCL's watchdog ends a process whose collective does not finish in time.
@@ -598,7 +598,7 @@ class EndFinder {
     const std::string where = first.frames.empty()
                                   ? std::string()
                                   : fmt::format(" ({})", short_frame(first.frames.front()));
-    if (tells_of_memory(first.exception)) {
+    if (is_out_of_memory(first.exception)) {
       say("out_of_memory", ranks, 0.95,
           fmt::format("{} ran out of memory{}{}{}", who, where, place, victims));
     } else if (!anybody_trained()) {

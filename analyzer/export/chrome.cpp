@@ -108,7 +108,7 @@ struct PlaceHash {
 };
 using ByPlace = std::unordered_map<Place, size_t, PlaceHash>;
 
-bool tells_collective(std::string_view name) {
+bool is_collective_name(std::string_view name) {
   return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:") ||
          name.starts_with("mpi:");
 }
@@ -129,7 +129,7 @@ class ChromeWriter {
     for (const auto part :
          {&ChromeWriter::read_dictionaries, &ChromeWriter::read_collectives,
           &ChromeWriter::write_head, &ChromeWriter::write_ranges, &ChromeWriter::write_steps,
-          &ChromeWriter::write_untold_collectives, &ChromeWriter::write_memory,
+          &ChromeWriter::write_remaining_collectives, &ChromeWriter::write_memory,
           &ChromeWriter::write_activities, &ChromeWriter::count_the_rest}) {
       if (Status good = (this->*part)(); !good.ok()) return good;
       if (Status good = out_.status(); !good.ok()) return good;
@@ -226,7 +226,7 @@ class ChromeWriter {
       if (row.thread_id && row.start_ns)
         by_execution_.try_emplace(Place{*row.thread_id, *row.start_ns}, at);
     });
-    told_.assign(collectives_.size(), false);
+    written_.assign(collectives_.size(), false);
     if (!read.ok()) return read;
     return reader_.for_each<schema::GpuDependencyRow>([&](const schema::GpuDependencyRow& row) {
       if (row.record_ns) record_correlation_.try_emplace(*row.record_ns, -1);
@@ -277,8 +277,8 @@ class ChromeWriter {
   // With a space after each colon: HTA finds the rank by a regular expression that requires it.
   [[nodiscard]] std::string distributed_info() const {
     nlohmann::ordered_json info;
-    if (const auto told = reader_.meta("distributed_info")) {
-      info = nlohmann::ordered_json::parse(*told, nullptr, false);
+    if (const auto recorded = reader_.meta("distributed_info")) {
+      info = nlohmann::ordered_json::parse(*recorded, nullptr, false);
     }
     if (!info.is_object()) info = nlohmann::ordered_json::object();
     if (!info.contains("backend") && !communicators_.empty())
@@ -432,7 +432,7 @@ class ChromeWriter {
     if (row.category == RangeCategory::kAutograd && !is_autograd_name(name))
       arg("Fwd thread id", 1);
     if (row.correlation) arg("correlation", *row.correlation);
-    if (tells_collective(name)) tell_collective(collective_of(row, name));
+    if (is_collective_name(name)) write_collective_args(collective_of(row, name));
     end_args();
     if (is_api && row.correlation && *row.correlation > 0)
       flow("s", *row.correlation, thread(row.thread_id), row.start_ns);
@@ -474,10 +474,10 @@ class ChromeWriter {
 
   // --- collectives ---
 
-  void tell_collective(std::optional<size_t> at) {
+  void write_collective_args(std::optional<size_t> at) {
     if (!at) return;
     const CollectiveRow& row = collectives_[*at];
-    told_[*at] = true;
+    written_[*at] = true;
     arg("External id", static_cast<int64_t>(*at) + 1);
     if (row.function != Function::kUnknown) arg("Collective name", collective_word(row.function));
     const auto group = communicators_.find(row.communicator_id.value_or(-1));
@@ -515,10 +515,10 @@ class ChromeWriter {
   }
 
   // Executions on a host thread without a range; others are counted.
-  Status write_untold_collectives() {
+  Status write_remaining_collectives() {
     for (size_t i = 0; i < collectives_.size(); ++i) {
       const CollectiveRow& row = collectives_[i];
-      if (told_[i] || !row.thread_id || !row.start_ns || !row.end_ns) continue;
+      if (written_[i] || !row.thread_id || !row.start_ns || !row.end_ns) continue;
       const auto group = communicators_.find(row.communicator_id.value_or(-1));
       const bool on_gloo =
           group != communicators_.end() && group->second.backend == schema::Backend::kGloo;
@@ -529,7 +529,7 @@ class ChromeWriter {
       duration(length);
       text_ += thread(*row.thread_id);
       begin_args();
-      tell_collective(i);
+      write_collective_args(i);
       end_args();
       end();
       job_.wrote();
@@ -612,8 +612,8 @@ class ChromeWriter {
       arg("shared memory",
           sum_within_reach(shape->static_shared_bytes, shape->dynamic_shared_bytes));
     }
-    if (row.kind == GpuActivityKind::kSync) tell_wait(row, name);
-    if (row.kind == GpuActivityKind::kKernel) tell_collective(collective_of(row));
+    if (row.kind == GpuActivityKind::kSync) write_wait_args(row, name);
+    if (row.kind == GpuActivityKind::kKernel) write_collective_args(collective_of(row));
     end_args();
     if (row.correlation && *row.correlation > 0 && row.kind != GpuActivityKind::kSync)
       flow("f", *row.correlation, place, row.start_ns);
@@ -627,7 +627,7 @@ class ChromeWriter {
     return launched != by_correlation_.end() ? std::optional(launched->second) : std::nullopt;
   }
 
-  void tell_wait(const schema::GpuActivityRow& row, std::string_view name) {
+  void write_wait_args(const schema::GpuActivityRow& row, std::string_view name) {
     const auto known = dependencies_.find(row.correlation.value_or(-1));
     if (known == dependencies_.end() || known->second.empty()) {
       if (!name.starts_with("Stream Sync")) arg("cuda_sync_kind", name);
@@ -651,7 +651,7 @@ class ChromeWriter {
     for (size_t i = 0; i < collectives_.size(); ++i) {
       const CollectiveRow& row = collectives_[i];
       const std::optional<int64_t> time = row.start_ns ? row.start_ns : row.enqueue_ns;
-      if (!told_[i] && (!time || source_.wants(*time, {})))
+      if (!written_[i] && (!time || source_.wants(*time, {})))
         job_.left_out("collectives of which there is neither a kernel nor a range");
     }
     for (const auto& [table, what] : {std::pair("range_detail", "details of NVTX ranges"),
@@ -689,7 +689,7 @@ class ChromeWriter {
   std::map<int64_t, schema::CommunicatorRow> communicators_;
   std::unordered_map<int64_t, std::vector<int64_t>> members_;
   std::vector<CollectiveRow> collectives_;
-  std::vector<bool> told_;
+  std::vector<bool> written_;
   std::unordered_map<int64_t, size_t> by_correlation_;
   ByPlace by_stream_;
   ByPlace by_call_;

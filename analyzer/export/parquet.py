@@ -17,7 +17,7 @@ TYPES = {"integer": pyarrow.int64(), "text": pyarrow.string(), "bytes": pyarrow.
 def convert(path, words):
     with open(path + ".csv", encoding="utf-8") as file:
         columns = dict(zip(file.readline().rstrip("\n").split(","), words.split(",")))
-    # Empty is NULL, unless it stands in quotes.
+    # Empty is NULL, unless it is quoted.
     rows = pyarrow.csv.open_csv(
         path + ".csv", read_options=pyarrow.csv.ReadOptions(block_size=1 << 26),
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),

@@ -37,13 +37,13 @@ std::string words_of_call(const StuckCall& call, const Matching& matching) {
                      matching.groups[message.group].name);
 }
 
-// "was in `loader` within `step` for 61.2 s; its process was killed (signal:9)". `stands`: the
-// first call that it is in, if any.
-std::string last_words_of(const RankDigest& digest, const TraceFile& trace, const StuckCall* stands,
-                          const Matching& matching) {
+// "was in `loader` within `step` for 61.2 s; its process was killed (signal:9)". `stuck_in`:
+// the first call that it is in, if any.
+std::string last_words_of(const RankDigest& digest, const TraceFile& trace,
+                          const StuckCall* stuck_in, const Matching& matching) {
   std::vector<std::string> parts;
-  if (stands != nullptr) {
-    parts.push_back("waits in " + words_of_call(*stands, matching));
+  if (stuck_in != nullptr) {
+    parts.push_back("waits in " + words_of_call(*stuck_in, matching));
   } else {
     parts.push_back(last_call_words(digest));
   }
@@ -105,7 +105,7 @@ class HangFinder {
   std::optional<Hang> run() {
     if (graph_.calls.empty()) return std::nullopt;
     for (size_t d = 0; d < in_.digests.size(); ++d) {
-      if (!graph_.stands[d].empty()) blocked_.push_back(d);
+      if (!graph_.stuck_in[d].empty()) blocked_.push_back(d);
     }
     for (const size_t d : blocked_) note_wait(d);
     for (const std::vector<size_t>& sink : graph_.sinks) {
@@ -233,7 +233,7 @@ class HangFinder {
     for (const size_t d : single_) {
       const bool gone =
           std::ranges::count(killed, d) != 0 || (has_failed(in_.traces[d]) && !is_ours(d));
-      if (gone && graph_.stands[d].empty()) dead.push_back(d);
+      if (gone && graph_.stuck_in[d].empty()) dead.push_back(d);
     }
     const bool only_these =
         std::ranges::all_of(killed, [&](size_t d) { return std::ranges::count(dead, d) != 0; });
@@ -263,7 +263,7 @@ class HangFinder {
 
   bool decide_dead(const std::vector<size_t>& dead) {
     std::vector<size_t> culprits = dead;
-    // Another rank that stands still differs from an ordinary end only by the length of its wait.
+    // Another rank that is stuck differs from an ordinary end only by the length of its wait.
     if (waited_long()) {
       for (const size_t d : single_) {
         if (std::ranges::count(culprits, d) == 0) culprits.push_back(d);
@@ -299,7 +299,7 @@ class HangFinder {
     for (const std::vector<size_t>& sink : graph_.sinks) {
       if (sink.size() < 2) continue;
       std::map<size_t, std::vector<size_t>> by_call;  // which members are in which call
-      for (const size_t d : sink) by_call[graph_.stands[d].front()].push_back(d);
+      for (const size_t d : sink) by_call[graph_.stuck_in[d].front()].push_back(d);
       const auto largest = std::ranges::max_element(
           by_call, {}, [](const auto& entry) { return entry.second.size(); });
       const auto as_large = std::ranges::count_if(by_call, [&](const auto& entry) {
@@ -369,7 +369,7 @@ class HangFinder {
     for (const size_t d : single_) {
       const bool is_absent = std::ranges::count(call->not_called, d) != 0;
       if (is_absent) absent.push_back(d);
-      if (!is_absent || !graph_.stands[d].empty()) still.push_back(d);
+      if (!is_absent || !graph_.stuck_in[d].empty()) still.push_back(d);
     }
     std::string reason = waiting_words(*call, single_);
     if (!absent.empty())
@@ -384,13 +384,13 @@ class HangFinder {
   [[nodiscard]] std::string stuck_words(const std::vector<size_t>& digests) const {
     std::vector<std::string> words;
     for (const size_t d : digests) {
-      if (graph_.stands[d].empty()) {
+      if (graph_.stuck_in[d].empty()) {
         const StuckCall* call = call_that_waits_for({d});
         words.push_back(fmt::format("rank {}, which never called {}", rank_of(d),
                                     words_of_call(*call, in_.matching)));
         continue;
       }
-      const StuckCall& call = graph_.calls[graph_.stands[d].front()];
+      const StuckCall& call = graph_.calls[graph_.stuck_in[d].front()];
       words.push_back(fmt::format(
           "rank {}, which makes no progress in {}{}", rank_of(d), words_of_call(call, in_.matching),
           call.done.empty()
@@ -459,13 +459,13 @@ class HangFinder {
       if (std::ranges::count(hang_.culprits, rank_of(d)) == 0) hang_.waiting.push_back(rank_of(d));
     }
     std::ranges::sort(hang_.waiting);
-    tell_where_they_stood();
+    add_places_to_reason();
     for (const int rank : hang_.culprits) add_rank(rank);
     for (const int rank : hang_.waiting) add_rank(rank);
     return std::move(hang_);
   }
 
-  void tell_where_they_stood() {
+  void add_places_to_reason() {
     constexpr size_t kMostListed = 2;
     size_t listed = 0;
     for (const int rank : hang_.culprits) {
@@ -487,8 +487,8 @@ class HangFinder {
       hang_.ranks.push_back(std::move(hung));
       return;
     }
-    const auto& stands = graph_.stands[*digest];
-    const StuckCall* own = stands.empty() ? nullptr : &graph_.calls[stands.front()];
+    const auto& stuck_in = graph_.stuck_in[*digest];
+    const StuckCall* own = stuck_in.empty() ? nullptr : &graph_.calls[stuck_in.front()];
     hung.state = word_of(state_towards_call(rank, own));
     hung.last = last_words_of(in_.digests[*digest], in_.traces[*digest], own, in_.matching);
     const std::string place = stack_words(in_.digests[*digest].last_activity);

@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer {
 
-// A rank's state when everything stood still.
+// A rank's state in the hang.
 struct HungRank {
   int rank = 0;
   std::string state;                // not_called, queued, running, done, no_data

@@ -86,12 +86,12 @@ class GraphBuilder {
       : progress_(progress), matching_(matching) {}
 
   WaitGraph run() {
-    graph_.stands.resize(progress_.digests().size());
-    for (size_t d = 0; d < graph_.stands.size(); ++d) {
+    graph_.stuck_in.resize(progress_.digests().size());
+    for (size_t d = 0; d < graph_.stuck_in.size(); ++d) {
       for (const OpenCall& front : progress_.fronts(d)) {
         const size_t call = call_of(front);
         if (call == kNoInstance) continue;
-        graph_.stands[d].push_back(call);
+        graph_.stuck_in[d].push_back(call);
         graph_.calls[call].inside.push_back(d);
       }
     }
@@ -139,7 +139,7 @@ class GraphBuilder {
   // At least as many others have finished it, so all had arrived: the rank is in it for a reason of
   // its own.
   [[nodiscard]] bool is_left_alone(size_t digest) const {
-    return std::ranges::any_of(graph_.stands[digest], [&](size_t c) {
+    return std::ranges::any_of(graph_.stuck_in[digest], [&](size_t c) {
       const StuckCall& call = graph_.calls[c];
       return call.done.size() >= call.inside.size() && call.not_called.empty() && call.instance &&
              is_synchronising(matching_.instances[*call.instance].function);
@@ -147,7 +147,7 @@ class GraphBuilder {
   }
 
   void find_sinks() {
-    const size_t ranks = graph_.stands.size();
+    const size_t ranks = graph_.stuck_in.size();
     Edges edges(ranks + graph_.calls.size());
     std::vector<bool> awaited(ranks);
     for (size_t c = 0; c < graph_.calls.size(); ++c) {
@@ -190,7 +190,7 @@ class GraphBuilder {
   [[nodiscard]] bool is_culprit(size_t digest, const std::vector<bool>& awaited) const {
     if (!awaited[digest]) return false;  // perhaps only its trace ended there
     if (is_left_alone(digest)) return true;
-    return std::ranges::all_of(graph_.stands[digest], [&](size_t c) {
+    return std::ranges::all_of(graph_.stuck_in[digest], [&](size_t c) {
       return std::ranges::count(graph_.calls[c].queued, digest) != 0;
     });
   }

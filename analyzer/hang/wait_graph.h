@@ -23,8 +23,8 @@ struct StuckCall {
 };
 
 struct WaitGraph {
-  std::vector<StuckCall> calls;             // by first call
-  std::vector<std::vector<size_t>> stands;  // [digest]: the calls it is in
+  std::vector<StuckCall> calls;               // by first call
+  std::vector<std::vector<size_t>> stuck_in;  // [digest]: the calls it is in
   // The ends of all waits, each sorted by digest: ranks that others wait for (or that alone have
   // not finished what others have), and that wait for no other. Several in one: they wait for each
   // other in a circle.

@@ -32,7 +32,7 @@ inline constexpr size_t kHeadBytes = 65536;
 
 namespace dprof::analyzer::flight_recorder {
 
-// Dumps of PyTorch's flight recorder: calls of a process that were unfinished when it stood still.
+// Dumps of PyTorch's flight recorder: calls of a process that were unfinished when it hung.
 //
 // Pickles (protocol 2 to 5, plain containers only) and JSON. One file is one rank; the rank is in
 // the file if PyTorch writes it there, else at the end of the file's name. Nothing in a file is

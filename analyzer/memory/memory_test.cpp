@@ -15,9 +15,9 @@ using ::testing::SizeIs;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-int64_t rightly_told(const MemoryUseBytes& told, const MemoryUseBytes& truth) {
+int64_t correctly_attributed(const MemoryUseBytes& found, const MemoryUseBytes& truth) {
   int64_t right = 0;
-  for (size_t use = 0; use < kMemoryUses; ++use) right += std::min(told[use], truth[use]);
+  for (size_t use = 0; use < kMemoryUses; ++use) right += std::min(found[use], truth[use]);
   return right;
 }
 
@@ -52,7 +52,7 @@ TEST_P(MemoryCategoriesTest, TheBytesAtThePeakAreToldRightly) {
   EXPECT_EQ(rank.peak_step, training.peak_step);
   ASSERT_TRUE(rank.by_category);
   EXPECT_EQ(sum_of(*rank.by_category), training.peak);
-  EXPECT_GE(static_cast<double>(rightly_told(*rank.by_category, training.at_peak)),
+  EXPECT_GE(static_cast<double>(correctly_attributed(*rank.by_category, training.at_peak)),
             GetParam().right * static_cast<double>(training.peak));
   int64_t held = 0;
   for (const MemoryHolder& holder : rank.at_peak) held += holder.bytes;
@@ -158,7 +158,7 @@ TEST(MemoryTest, LostRecordsMakeNoLeak) {
   EXPECT_THAT(*analysed(exact).memory->leaks, SizeIs(1)) << "the allocator counts by itself";
 }
 
-TEST(MemoryTest, RetainedGraphsAreTold) {
+TEST(MemoryTest, RetainedGraphsAreReported) {
   const RankMemory plain = analysed(Training({})).memory->per_rank.front();
   EXPECT_EQ(plain.retained_graph_bytes, 0);
   const RankMemory keeps =

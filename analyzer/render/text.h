@@ -15,8 +15,8 @@
 
 namespace dprof::analyzer {
 
-// The sections after the findings, in the order of the report. kHang stands before them; asked for
-// alone, nothing but the head is beside it.
+// The sections after the findings, in the order of the report. kHang comes before them; asked for
+// alone, only the head is beside it.
 enum class Section : uint8_t {
   kHang,
   kRanks,

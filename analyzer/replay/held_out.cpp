@@ -174,14 +174,14 @@ class HeldOutCheck {
 
   template <typename Chosen>
   [[nodiscard]] double mean_error(const std::vector<int64_t>& lengths, const Chosen& chosen) const {
-    double told = 0;
+    double replayed = 0;
     double recorded = 0;
     for (size_t s = 0; s < lengths.size(); ++s) {
       if (!chosen(s)) continue;
-      told += static_cast<double>(lengths[s]);
+      replayed += static_cast<double>(lengths[s]);
       recorded += static_cast<double>(run_.steps[s].recorded_ns);
     }
-    return recorded <= 0 ? 0 : std::abs(told - recorded) / recorded;
+    return recorded <= 0 ? 0 : std::abs(replayed - recorded) / recorded;
   }
 
   const PlayedRun& run_;

@@ -128,7 +128,7 @@ TEST(OperationsTest, UnchangedItIsTheRecordedRun) {
   EXPECT_DOUBLE_EQ(unexplained_share(r.operations.graph, r.operations.steps), 0);
 }
 
-TEST(OperationsTest, WhatNoRowExplainsIsTold) {
+TEST(OperationsTest, WhatNoRowExplainsIsReported) {
   const Replayed r = replayed({.pause = 20});
   EXPECT_DOUBLE_EQ(error_of(r.operations), 0);
   const auto recorded = static_cast<double>(r.operations.steps.front().recorded_ns);

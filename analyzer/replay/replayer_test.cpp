@@ -162,7 +162,7 @@ TEST(ReplayerTest, AnEndThatIsNotedLateIsStillWhatTheRankWaitedFor) {
 }
 
 // A pause without a cause is kept and reported, and yields no gain.
-TEST(ReplayerTest, UnexplainedWaitingIsTold) {
+TEST(ReplayerTest, UnexplainedWaitingIsReported) {
   Job job(2);
   job.group({0, 1});
   for (size_t s = 0; s < kSteps; ++s) {

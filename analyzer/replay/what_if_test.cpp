@@ -33,7 +33,7 @@ Job uneven_job() {
   return job;
 }
 
-WhatIf told(const WhatIfModel& model, const std::vector<std::string>& texts) {
+WhatIf predicted(const WhatIfModel& model, const std::vector<std::string>& texts) {
   std::vector<Change> changes;
   for (const std::string& text : texts) {
     const Result<Change> change = parse_change(text);
@@ -47,11 +47,11 @@ WhatIf told(const WhatIfModel& model, const std::vector<std::string>& texts) {
 
 TEST(WhatIfTest, TransfersTakeTheirShare) {
   const WhatIfModel model = uneven_job().model();
-  EXPECT_EQ(told(model, {"transfer=0"}).gain_ns, 4 * kMsOfJob);
-  EXPECT_EQ(told(model, {"transfer*0.5"}).gain_ns, 2 * kMsOfJob);
-  EXPECT_EQ(told(model, {"bandwidth*4"}).gain_ns, 3 * kMsOfJob);
-  EXPECT_EQ(told(model, {"transfer*1"}).gain_ns, 0);
-  EXPECT_EQ(told(model, {"transfer*2"}).gain_ns, -4 * kMsOfJob);
+  EXPECT_EQ(predicted(model, {"transfer=0"}).gain_ns, 4 * kMsOfJob);
+  EXPECT_EQ(predicted(model, {"transfer*0.5"}).gain_ns, 2 * kMsOfJob);
+  EXPECT_EQ(predicted(model, {"bandwidth*4"}).gain_ns, 3 * kMsOfJob);
+  EXPECT_EQ(predicted(model, {"transfer*1"}).gain_ns, 0);
+  EXPECT_EQ(predicted(model, {"transfer*2"}).gain_ns, -4 * kMsOfJob);
 }
 
 // Both are late by turns, with equally many long steps.
@@ -64,7 +64,7 @@ TEST(WhatIfTest, WithoutStragglersRanksThatAreLateByTurnsAreNoLongerLate) {
     job.work(static_cast<int>(s % 2), 20 * kMsOfJob);
     job.meet(0, kMsOfJob);
   }
-  EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
+  EXPECT_EQ(predicted(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
 }
 
 // The median of the three is one of the two late ones.
@@ -78,33 +78,33 @@ TEST(WhatIfTest, WithoutStragglersTwoLateOnesOfThreeAreNoMeasure) {
     job.work(1, 8 * kMsOfJob);
     job.meet(0, kMsOfJob);
   }
-  EXPECT_EQ(told(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
+  EXPECT_EQ(predicted(job.model(), {"stragglers=none"}).gain_ns, 20 * kMsOfJob);
 }
 
 // With one size they could be latency as well as bandwidth: the bound covers both.
 TEST(WhatIfTest, WhatIsUndecidedIsWithinTheBound) {
   const WhatIfModel model = uneven_job().model();
-  EXPECT_GE(told(model, {"bandwidth*4"}).bound_ns, 3 * kMsOfJob);
-  EXPECT_LT(told(model, {"transfer*0.25"}).bound_ns, kMsOfJob);
+  EXPECT_GE(predicted(model, {"bandwidth*4"}).bound_ns, 3 * kMsOfJob);
+  EXPECT_LT(predicted(model, {"transfer*0.25"}).bound_ns, kMsOfJob);
 }
 
 // No gain is predicted, but no model is exact.
 TEST(WhatIfTest, TheBoundHasAFloor) {
   const WhatIfModel model = uneven_job().model();
-  EXPECT_GE(told(model, {"transfer*1"}).bound_ns, model.mean_step_ns() * 3 / 1000);
+  EXPECT_GE(predicted(model, {"transfer*1"}).bound_ns, model.mean_step_ns() * 3 / 1000);
 }
 
 TEST(WhatIfTest, WhoIsNotLastGainsNothing) {
   const WhatIfModel model = uneven_job().model();
-  EXPECT_EQ(told(model, {"rank:0*0.5"}).gain_ns, 0);
-  EXPECT_EQ(told(model, {"rank:0=peers"}).gain_ns.value_or(-1) <= 0, true);
+  EXPECT_EQ(predicted(model, {"rank:0*0.5"}).gain_ns, 0);
+  EXPECT_EQ(predicted(model, {"rank:0=peers"}).gain_ns.value_or(-1) <= 0, true);
 }
 
 // Both changes give one answer: 20 ms of work remain, all of it in the phase.
 TEST(WhatIfTest, ChangesTogetherAreOneAnswer) {
   const WhatIfModel model = uneven_job().model();
-  const WhatIf one = told(model, {"phase:forward*0.5"});
-  const WhatIf both = told(model, {"phase:forward*0.5", "transfer=0"});
+  const WhatIf one = predicted(model, {"phase:forward*0.5"});
+  const WhatIf both = predicted(model, {"phase:forward*0.5", "transfer=0"});
   EXPECT_EQ(both.change, "phase:forward*0.5 + transfer=0");
   EXPECT_EQ(both.gain_ns, *one.gain_ns + 4 * kMsOfJob);
   EXPECT_EQ(*both.step_ns + *both.gain_ns, model.mean_step_ns());
@@ -115,7 +115,7 @@ TEST(WhatIfTest, WhatTheRecordingCannotAnswerHasAReasonAndNoFigures) {
   for (const char* text :
        {"sync=none", "launch=graphs", "latency=0", "bucket_cap=25MB", "accumulate=4",
         "overlap=full", "checkpoint=0", "gc=together", "input=0", "kernel:x*0.5"}) {
-    const WhatIf what = told(model, {text});
+    const WhatIf what = predicted(model, {text});
     EXPECT_FALSE(what.gain_ns || what.step_ns || what.bound_ns) << text;
     EXPECT_THAT(what.refused, HasSubstr(text));
   }
@@ -127,14 +127,14 @@ TEST(WhatIfTest, APartOfAKernelsNameMeansAllThatHaveIt) {
   job.with_kernels({{"gemm_64x64<bf16>", 0.4}, {"gemm_128x64<bf16>", 0.2}, {"add", 0.1}});
   const WhatIfModel model = job.model();
   const auto gain = [&](const char* text) {
-    return static_cast<double>(*told(model, {text}).gain_ns);
+    return static_cast<double>(*predicted(model, {text}).gain_ns);
   };
   const double all = gain("phase:forward*0");  // the slowest rank's work
   EXPECT_NEAR(gain("kernel:gemm*0"), 0.6 * all, 1e4);
   EXPECT_NEAR(gain("kernel:gemm_64x64<bf16>*0"), 0.4 * all, 1e4);
-  EXPECT_THAT(told(model, {"kernel:gemm*0"}).valid_because,
+  EXPECT_THAT(predicted(model, {"kernel:gemm*0"}).valid_because,
               HasSubstr("with 'gemm' in the name: 2"));
-  EXPECT_THAT(told(model, {"kernel:add*0"}).valid_because, Not(HasSubstr("in the name")));
+  EXPECT_THAT(predicted(model, {"kernel:add*0"}).valid_because, Not(HasSubstr("in the name")));
   const Result<Change> change = parse_change("kernel:sort*0.5");
   const Result<WhatIf> what = model.answer(std::span(&*change, 1));
   ASSERT_FALSE(what.ok());
@@ -155,7 +155,7 @@ TEST(WhatIfTest, UnknownNamesListWhatThereIs) {
 }
 
 TEST(WhatIfTest, ARefusedReplayAnswersNothing) {
-  const WhatIf what = told(uneven_job().model(false), {"transfer=0"});
+  const WhatIf what = predicted(uneven_job().model(false), {"transfer=0"});
   EXPECT_FALSE(what.gain_ns);
   EXPECT_THAT(what.refused, HasSubstr("refused"));
 }

@@ -82,15 +82,15 @@ IntervalSet computation_of(const RankDigest& digest) {
 }
 
 // A step in which each backward waits for its reductions, on one rank.
-struct Standing {
+struct WaitingStep {
   int64_t cost_ns = 0;
   std::vector<const Instance*> reductions;  // waited for; without the last one of each backward
 };
 
 // nullopt: too few reductions, or computation overlaps them or follows none.
-std::optional<Standing> standing_in(std::span<const Reduction> of_backward, TraceNs backward_end,
-                                    const TimeIndex& computation) {
-  Standing standing;
+std::optional<WaitingStep> waiting_step_in(std::span<const Reduction> of_backward,
+                                           TraceNs backward_end, const TimeIndex& computation) {
+  WaitingStep waiting;
   int64_t still = 0;
   for (size_t i = 0; i + 1 < of_backward.size(); ++i) {
     const Instance* instance = of_backward[i].instance;
@@ -100,26 +100,26 @@ std::optional<Standing> standing_in(std::span<const Reduction> of_backward, Trac
     if (beside > kBeside * static_cast<double>(span.length().ns)) continue;
     if (computation.within(span.end, next) <= 0) continue;
     ++still;
-    standing.cost_ns += std::min(instance->transfer_ns, span.length().ns);
-    standing.reductions.push_back(instance);
+    waiting.cost_ns += std::min(instance->transfer_ns, span.length().ns);
+    waiting.reductions.push_back(instance);
   }
   if (of_backward.size() < kFewestPerBackward ||
       static_cast<double>(still) < kMostSteps * static_cast<double>(of_backward.size() - 1))
     return std::nullopt;
   const TraceNs first_end = of_backward.front().span.end;
   const TraceNs last_end = std::max(backward_end, of_backward.back().span.begin);
-  standing.cost_ns = std::min(standing.cost_ns, computation.within(first_end, last_end));
-  return standing;
+  waiting.cost_ns = std::min(waiting.cost_ns, computation.within(first_end, last_end));
+  return waiting;
 }
 
 // The steady steps of a rank in which its backwards wait.
-std::vector<Standing> standing_steps(const RuleInput& input, const RankDigest& digest,
-                                     const std::vector<Reduction>& reductions) {
-  std::vector<Standing> steps;
+std::vector<WaitingStep> waiting_steps(const RuleInput& input, const RankDigest& digest,
+                                       const std::vector<Reduction>& reductions) {
+  std::vector<WaitingStep> steps;
   if (reductions.empty()) return steps;
   const TimeIndex computation(computation_of(digest));
   for (const StepRecord& step : steady_steps_of(input, digest)) {
-    Standing all;
+    WaitingStep all;
     for (const PhaseRange& phase : phases_in(digest, step.window)) {
       if (phase.marker != Marker::kBackward) continue;
       const auto first =
@@ -127,10 +127,11 @@ std::vector<Standing> standing_steps(const RuleInput& input, const RankDigest& d
       const auto last =
           std::ranges::lower_bound(reductions, phase.span.end, {}, &Reduction::called);
       if (first >= last) continue;
-      std::optional<Standing> standing = standing_in({first, last}, phase.span.end, computation);
-      if (!standing) continue;
-      all.cost_ns += standing->cost_ns;
-      std::ranges::move(standing->reductions, std::back_inserter(all.reductions));
+      std::optional<WaitingStep> waiting =
+          waiting_step_in({first, last}, phase.span.end, computation);
+      if (!waiting) continue;
+      all.cost_ns += waiting->cost_ns;
+      std::ranges::move(waiting->reductions, std::back_inserter(all.reductions));
     }
     if (!all.reductions.empty()) steps.push_back(std::move(all));
   }
@@ -165,11 +166,11 @@ std::optional<Measured> blocking_wait(const RuleInput& input) {
   const std::vector<std::vector<Reduction>> reductions = reductions_by_digest(input);
   for (size_t position = 0; position < input.digests.size(); ++position) {
     const RankDigest& digest = input.digests[position];
-    const std::vector<Standing> steps = standing_steps(input, digest, reductions[position]);
+    const std::vector<WaitingStep> steps = waiting_steps(input, digest, reductions[position]);
     const auto steady = static_cast<double>(steady_steps_of(input, digest).size());
     if (steps.empty() || static_cast<double>(steps.size()) < kMostSteps * steady) continue;
     ranks.push_back(digest.rank);
-    for (const Standing& step : steps) {
+    for (const WaitingStep& step : steps) {
       costs.push_back(step.cost_ns);
       most = std::max(most, step.reductions.size());
       if (ranks.size() == 1) std::ranges::copy(step.reductions, std::back_inserter(waited));

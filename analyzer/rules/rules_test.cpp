@@ -148,7 +148,7 @@ TEST(RulesTest, AHostWithoutANameIsThatOfItsRanks) {
               ::testing::StartsWith("the host of ranks 2, 3 holds everyone up"));
 }
 
-TEST(RulesTest, WhatTheVerdictSaysOfItselfIsTold) {
+TEST(RulesTest, OwnReasonsOfTheVerdictAreReported) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
   EXPECT_EQ(found_all(report_of(4), {v}).front().decided_by.size(), 3U);
   v.decided_by = {"by this"};
@@ -268,7 +268,7 @@ TEST(RuleTables, AreWhole) {
   std::set<std::string> names;
   for (const Family& family : all_families()) {
     for (const Rule& rule : family.rules) {
-      EXPECT_TRUE(names.insert(std::string(rule.name)).second) << rule.name << " stands twice";
+      EXPECT_TRUE(names.insert(std::string(rule.name)).second) << rule.name << " is listed twice";
       EXPECT_NE(!rule.built(), rule.needs.empty()) << rule.name;
       EXPECT_FALSE(rule.costs.empty()) << rule.name;
       EXPECT_TRUE(!rule.built() || !rule.guard.empty()) << rule.name;

@@ -224,7 +224,7 @@ TEST(ManyWriters, EachRankSaves) {
   run.set_detail_all("host.logging", 0);
   ASSERT_THAT(found_startup(run, "io.many-writers"), SizeIs(1));
   EXPECT_EQ(found_startup(run, "io.many-writers")[0].severity, FindingSeverity::kInfo)
-      << "whether the files are equal is not told";
+      << "the files may differ";
   CommRun sharded = run;
   sharded.collective({.function = schema::Function::kReduceScatter});
   EXPECT_THAT(found_startup(sharded, "io.many-writers"), IsEmpty()) << "each saves its own share";

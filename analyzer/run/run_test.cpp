@@ -218,7 +218,7 @@ TEST_F(OpenRunTest, WithoutRanksWhatDidNoStepIsNone) {
   EXPECT_EQ(run->traces[0].path, trace(1));
   EXPECT_EQ(run->others.size(), 1U);
   for (int rank = 1; rank < 3; ++rank) execute(trace(rank), "DELETE FROM step");
-  EXPECT_EQ(open_run({folder()})->traces.size(), 3U) << "none is told from the others by steps";
+  EXPECT_EQ(open_run({folder()})->traces.size(), 3U) << "steps distinguish none of them";
 }
 
 TEST_F(OpenRunTest, FoldersOfOneRunAreOneRun) {

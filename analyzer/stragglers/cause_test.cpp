@@ -115,7 +115,7 @@ TEST(CauseTest, ElementsOfBatchesDecide) {
 TEST(CauseTest, DevicesByTheirClocksAndModels) {
   Case one(kinds(10, 150, 300, 45, 20));
   one.work.on_device = true;
-  EXPECT_EQ(one.cause().word, "device") << "nothing tells why";
+  EXPECT_EQ(one.cause().word, "device") << "nothing shows why";
   for (Machine& machine : one.machines) {
     machine.sm_clock_mhz = 1980;
     machine.memory_clock_mhz = 2600;

@@ -159,7 +159,7 @@ void fill_incomplete(std::vector<Window>& windows, const std::vector<bool>& inco
 
 // Whether operators were recorded well enough to separate computation from host time: on each rank
 // they make up most of its forward and of its backward.
-bool tells_operators(const std::vector<std::vector<Window>>& windows) {
+bool has_operators(const std::vector<std::vector<Window>>& windows) {
   for (const auto& [inside, outside] : {std::pair{OwnKind::kForward, OwnKind::kForwardHost},
                                         std::pair{OwnKind::kBackward, OwnKind::kBackwardHost}}) {
     std::vector<double> shares;
@@ -227,7 +227,7 @@ OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,
       deal(digests[steps.ranks[r]], pieces[r], with_operators, windows[r]);
     }
     work.by_operators = with_operators;
-    if (tells_operators(windows)) break;
+    if (has_operators(windows)) break;
   }
   work.own_ns.resize(ranks);
   work.kind_ns.resize(ranks);

@@ -27,7 +27,7 @@ inline constexpr Skip kNotAnObject{"elements that are no events"};
 inline constexpr Skip kNotJson{"events that are no JSON"};
 inline constexpr Skip kTooDeep{"events that are nested too deep"};
 inline constexpr Skip kTooLong{"events that are too long"};
-inline constexpr Skip kOfNoRank{"events of processes whose rank the file does not tell"};
+inline constexpr Skip kOfNoRank{"events of processes whose rank the file does not give"};
 inline constexpr Skip kNoSize{"memory events without a size"};
 
 }  // namespace dprof::analyzer::kineto

@@ -219,10 +219,10 @@ class Reader {
       const auto known = std::ranges::find(kUnused, table, &Unused::table);
       const Skip& cause = known == std::end(kUnused) ? kOtherTables : known->cause;
       const std::string_view by = tables_.has(table, "globalTid") ? "globalTid" : "globalPid";
-      const bool tells = tables_.has(table, by);
+      const bool has_process = tables_.has(table, by);
       std::map<Process*, int64_t> counts;
       const Status read = tables_.each(table, {&by, 1}, [&](const Row& row) {
-        ++counts[tells ? process(row[0], false) : processes_.begin()->second.get()];
+        ++counts[has_process ? process(row[0], false) : processes_.begin()->second.get()];
         return go_on();
       });
       if (!read.ok()) damaged(table, read);
@@ -250,14 +250,14 @@ class Reader {
       if (process->nccl_world_size()) process->sink().set_world_size(*process->nccl_world_size());
       process->sink().set_place(process->first_device().value_or(INT32_MAX));
       if (process->first_device() || processes_.size() == 1) workers.push_back(process.get());
-      if (rank) told_ = true;
+      if (rank) rank_found_ = true;
     }
     // The environment is that of the command started by Nsight: it shows the rank only of a single
     // process.
     if (workers.size() != 1) return;
     Process& only = *workers.front();
     const LaunchedAs& as = session_.launched;
-    if (as.rank && !told_) only.sink().set_rank(*as.rank);
+    if (as.rank && !rank_found_) only.sink().set_rank(*as.rank);
     if (as.world_size.value_or(0) > 0 && !only.nccl_world_size())
       only.sink().set_world_size(*as.world_size);
     if (as.local_rank) only.sink().set_meta("local_rank", std::to_string(*as.local_rank));
@@ -305,7 +305,7 @@ class Reader {
   int64_t seen_ = 0;
   int64_t others_ = 0;  // rows of processes that have no trace
   int64_t beyond_ = 0;
-  bool told_ = false;  // a rank was found in the file's rows
+  bool rank_found_ = false;  // a rank was found in the file's rows
   std::optional<Error> stopped_;
 };
 

@@ -18,7 +18,7 @@ using schema::CollectiveState;
 using schema::Function;
 using schema::Reduction;
 
-constexpr int64_t kUntoldHash = 0x6E737973;  // "nsys": the same in all files
+constexpr int64_t kUnknownHash = 0x6E737973;  // "nsys": the same in all files
 constexpr int64_t kLargestJob = 1 << 20;
 
 // Little-endian, in the widths of NCCL's fields.
@@ -61,7 +61,7 @@ bool is_of_messages(Function function) {
   }
 }
 
-Reduction reduction_told(std::optional<int64_t> value) {
+Reduction reduction_of_code(std::optional<int64_t> value) {
   constexpr Reduction kReductions[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMax,
                                        Reduction::kMin, Reduction::kAvg};
   return value && *value >= 0 && *value < 5 ? kReductions[*value] : Reduction::kNone;
@@ -196,11 +196,11 @@ void NcclCalls::write(const Window& window) {
 int64_t NcclCalls::communicator(std::optional<int64_t> hash) {
   if (!hash) {
     ++without_communicator_;
-    if (untold_) return *untold_;
-    schema::CommunicatorRow row{.hash = kUntoldHash, .backend = schema::Backend::kNccl};
+    if (unknown_) return *unknown_;
+    schema::CommunicatorRow row{.hash = kUnknownHash, .backend = schema::Backend::kNccl};
     row.name_id = sink_.text("unknown group");
-    untold_ = sink_.add_communicator(row, {});
-    return *untold_;
+    unknown_ = sink_.add_communicator(row, {});
+    return *unknown_;
   }
   Member& member = communicators_[*hash];
   if (!member.id) {
@@ -228,7 +228,7 @@ void NcclCalls::add(const Call* call, const Kernel* kernel) {
   }
   if (payload.root.value_or(-1) >= 0) row.root = payload.root;
   if (payload.peer.value_or(-1) >= 0) row.peer = payload.peer;
-  if (reduces(row.function)) row.reduction = reduction_told(payload.reduction);
+  if (reduces(row.function)) row.reduction = reduction_of_code(payload.reduction);
   row.state = kernel == nullptr ? CollectiveState::kUnobserved : CollectiveState::kComplete;
   if (kernel != nullptr) {
     row.dtype = kernel->dtype;

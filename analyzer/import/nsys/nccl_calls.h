@@ -96,7 +96,7 @@ class NcclCalls {
   std::vector<Call> calls_;
   std::vector<Kernel> kernels_;
   std::map<int64_t, Member> communicators_;  // by hash
-  std::optional<int64_t> untold_;            // for calls without a communicator
+  std::optional<int64_t> unknown_;           // for calls without a communicator
   int64_t without_communicator_ = 0;
   std::optional<int> rank_, world_size_;
 };

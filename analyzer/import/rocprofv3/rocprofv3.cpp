@@ -275,8 +275,8 @@ class Process {
   void marker(Id row) {
     const auto when = span(row);
     if (!when) return;
-    const auto told = markers_.find(when->correlation);
-    const std::string name = told == markers_.end() ? operation(row) : told->second;
+    const auto marked = markers_.find(when->correlation);
+    const std::string name = marked == markers_.end() ? operation(row) : marked->second;
     add_range(row, *when, name);
     const auto step = nsys::step_name(name);
     if (!step || when->length == 0) return;
