@@ -6,7 +6,7 @@
 
 namespace dprof::cli {
 
-// The folder of the running program; "" if /proc does not tell.
+// The folder of the running program; "" if /proc does not show it.
 [[nodiscard]] std::filesystem::path program_folder();
 
 // The folder of libdprof.so and the other libraries: ../lib, or ../lib/dprof, where distributions

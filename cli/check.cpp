@@ -104,7 +104,8 @@ class CheckVerb final : public Subcommand {
     if (const Status shown = show_text(rendered(result, console), file_, console); !shown.ok())
       return fail(shown.error());
     if (ci_ == "auto") {
-      if (const Status told = tell_ci(result, console); !told.ok()) return fail(told.error());
+      if (const Status reported = report_to_ci(result, console); !reported.ok())
+        return fail(reported.error());
     }
     return code_of(result.code());
   }
@@ -205,7 +206,7 @@ class CheckVerb final : public Subcommand {
                                                 .colour = file_.empty() && console.colour()});
   }
 
-  static Status tell_ci(const analyzer::CheckResult& result, Console& console) {
+  static Status report_to_ci(const analyzer::CheckResult& result, Console& console) {
     if (is_set("GITHUB_ACTIONS")) {
       console.print(analyzer::render_check_github(result));
       const std::string path = variable("GITHUB_STEP_SUMMARY");

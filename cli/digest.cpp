@@ -78,7 +78,7 @@ class Digest final : public Subcommand {
           return true;
         });
     progress.clear();
-    return tell(*traces, outcomes, console);
+    return print_counts(*traces, outcomes, console);
   }
 
  private:
@@ -118,9 +118,9 @@ class Digest final : public Subcommand {
     return own;
   }
 
-  Result<int> tell(const std::vector<fs::path>& traces,
-                   const std::vector<std::optional<Result<Keeping>>>& outcomes,
-                   Console& console) const {
+  Result<int> print_counts(const std::vector<fs::path>& traces,
+                           const std::vector<std::optional<Result<Keeping>>>& outcomes,
+                           Console& console) const {
     size_t made = 0;
     size_t there = 0;
     size_t unfinished = 0;

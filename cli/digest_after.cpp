@@ -23,7 +23,7 @@ bool is_wanted(const recorder::RecordOutcome& recorded) {
   constexpr int kFirstSignal = 128;
   if (recorded.finished.empty() || recorded.command_code > kFirstSignal) return false;
   const bool signalled = std::ranges::any_of(
-      recorded.diagnostics, [](const auto& told) { return told.code == "signal"; });
+      recorded.diagnostics, [](const auto& note) { return note.code == "signal"; });
   std::error_code error;
   const fs::space_info space = fs::space(recorded.folder, error);
   return !signalled && recorded.left_behind == 0 && !error && space.available >= kRoom;

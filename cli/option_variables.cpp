@@ -43,7 +43,7 @@ std::vector<std::string> strange_variables(const CLI::App& app, std::string_view
   const std::vector<std::string> known = variables_of(app);
   std::vector<std::string_view> ends;  // their common prefix must not make them similar
   for (const std::string_view name : known) ends.push_back(name.substr(prefix.size()));
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   for (; *environment != nullptr; ++environment) {
     std::string_view name = *environment;
     name = name.substr(0, name.find('='));
@@ -51,11 +51,11 @@ std::vector<std::string> strange_variables(const CLI::App& app, std::string_view
     const std::string_view end = name.substr(prefix.size());
     if (std::ranges::find(ends, end) != ends.end()) continue;
     const auto meant = nearest_name(end, ends);
-    told.push_back(
+    messages.push_back(
         fmt::format("{} sets no option{}", name,
                     meant ? fmt::format("; did you mean {}{}?", prefix, *meant) : std::string()));
   }
-  return told;
+  return messages;
 }
 
 std::string variables_in_use(const CLI::App& app) {

@@ -65,22 +65,22 @@ std::string plural(int64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", format_count(count), thing, count == 1 ? "" : "s");
 }
 
-void tell(const recorder::RunDiagnostic& diagnostic, Console& console) {
+void print_diagnostic(const recorder::RunDiagnostic& diagnostic, Console& console) {
   console.error({Code::kInternal, fmt::format("{}: {}", diagnostic.code, diagnostic.text),
                  std::string(schema::diagnostic_kind(diagnostic.code).hint)});
 }
 
-void tell(const recorder::RecordOutcome& recorded, Console& console) {
+void print_outcome(const recorder::RecordOutcome& recorded, Console& console) {
   const auto was_said = [](const std::string& code) {  // already reported when it happened
     return code == "hang" || code == "hang_killed" || code == "not_local";
   };
   for (const recorder::RunDiagnostic& diagnostic : recorded.diagnostics) {
-    if (!was_said(diagnostic.code)) tell(diagnostic, console);
+    if (!was_said(diagnostic.code)) print_diagnostic(diagnostic, console);
   }
   for (const recorder::RunDiagnostic& diagnostic : recorded.troubles_of_traces) {
     const bool said = std::ranges::any_of(
         recorded.diagnostics, [&](const auto& one) { return one.code == diagnostic.code; });
-    if (!said) tell(diagnostic, console);
+    if (!said) print_diagnostic(diagnostic, console);
   }
   if (recorded.folder.empty()) return;  // the command ran unrecorded
   const int64_t others = recorded.traces - recorded.ranks;
@@ -94,7 +94,7 @@ void tell(const recorder::RecordOutcome& recorded, Console& console) {
   }
 }
 
-void tell_why(const recorder::RecordOutcome& recorded, Console& console) {
+void print_why(const recorder::RecordOutcome& recorded, Console& console) {
   if (recorded.traces == 0 || recorded.events > kMostEventsAtOnce) return;
   if (const auto other = recorder::take_word(recorded.folder, recorded.recorder)) {
     console.message(fmt::format(
@@ -234,9 +234,9 @@ class Record final : public Subcommand {
     options_.show_progress = options_.ranks.has_value() && console.error_is_terminal();
     options_.say = [&](const std::string& text) { console.message(text); };
     Result<int> code = recorder::record(options_, [&](const recorder::RecordOutcome& recorded) {
-      tell(recorded, console);
+      print_outcome(recorded, console);
       if (digest_ == "on") digest_after(recorded, console);
-      if (recorded.command_code != 0) tell_why(recorded, console);
+      if (recorded.command_code != 0) print_why(recorded, console);
       return exit_code_of(recorded);
     });
     if (!code.ok()) return report_failure(code.error(), console);
@@ -257,10 +257,11 @@ class Record final : public Subcommand {
                  schema::diagnostic_kind(diagnostic.code).severity == schema::Severity::kDataLoss;
         });
     // No library of dprof fits the process's torch: its operators and collectives are missing.
-    const bool unfit =
-        std::ranges::any_of(recorded.troubles_of_traces, [](const recorder::RunDiagnostic& told) {
-          return told.code == "torch_version_mismatch" || told.code == "torch_library_missing";
-        });
+    const bool unfit = std::ranges::any_of(recorded.troubles_of_traces,
+                                           [](const recorder::RunDiagnostic& trouble) {
+                                             return trouble.code == "torch_version_mismatch" ||
+                                                    trouble.code == "torch_library_missing";
+                                           });
     return code_of(recorded.lost > 0 || recorded.left_behind > 0 || missing || unfit
                        ? ExitCode::kSomethingLost
                        : ExitCode::kGood);

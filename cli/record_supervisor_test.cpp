@@ -225,10 +225,10 @@ TEST_F(RecordSupervisorTest, SignalsDoNotWaitForAStoppedRecorder) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   kill(recorder, SIGCONT);
   EXPECT_EQ(running.wait(), 3);
-  const std::string told = index_of(run()).dump();
-  EXPECT_THAT(told, HasSubstr("SIGUSR1 after"));
-  EXPECT_THAT(told, HasSubstr("SIGTERM after"));
-  EXPECT_THAT(told, HasSubstr("by process " + std::to_string(getpid())));
+  const std::string written = index_of(run()).dump();
+  EXPECT_THAT(written, HasSubstr("SIGUSR1 after"));
+  EXPECT_THAT(written, HasSubstr("SIGTERM after"));
+  EXPECT_THAT(written, HasSubstr("by process " + std::to_string(getpid())));
 }
 
 // Like Ctrl-Z and `fg`: to the whole group.

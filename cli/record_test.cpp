@@ -127,9 +127,9 @@ TEST(LauncherTest, WhatIsNoEndIsHandedOnAndNotCounted) {
   running.send(SIGTERM);
   EXPECT_EQ(running.wait(), 5);
   EXPECT_THAT(running.out(), HasSubstr("[0] bye"));
-  const std::string told = index_of(scratch.path() / "r").dump();
-  EXPECT_THAT(told, HasSubstr("SIGUSR1 after"));
-  EXPECT_THAT(told, HasSubstr("SIGTERM after"));
+  const std::string written = index_of(scratch.path() / "r").dump();
+  EXPECT_THAT(written, HasSubstr("SIGUSR1 after"));
+  EXPECT_THAT(written, HasSubstr("SIGTERM after"));
 }
 
 TEST(LauncherTest, ASecondRequestToEndLeavesTheCommandItsTime) {

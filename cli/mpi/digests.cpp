@@ -96,7 +96,7 @@ class Gathering {
     order();
     if (!make(own_)) return fail(Code::kUsage, "cancelled");
     while (is_waiting()) {
-      if (!tell()) return fail(Code::kUsage, "cancelled");
+      if (!report_progress()) return fail(Code::kUsage, "cancelled");
       rest();
     }
     std::vector<size_t> missing;
@@ -185,7 +185,7 @@ class Gathering {
                },
                [&](size_t done) {
                  made_now_ = done;
-                 return tell();
+                 return report_progress();
                }) &&
            settle(positions.size());
   }
@@ -195,7 +195,7 @@ class Gathering {
     return true;
   }
 
-  bool tell() {
+  bool report_progress() {
     take_in();
     look_after([](const Helper& helper) { return helper.owes > 0; });
     beat();

@@ -150,7 +150,7 @@ class TeamDigests : public Teams {
 
 TEST_F(TeamDigests, AreThoseOfOneProcess) {
   Status helped[2] = {fail(Code::kInternal, ""), fail(Code::kInternal, "")};
-  std::vector<std::string> told;
+  std::vector<std::string> said;
   {
     std::jthread first([&] {
       Team team(FakeProcess<1>::kLibrary, 1, 3, FakeProcess<1>::abort);
@@ -162,14 +162,14 @@ TEST_F(TeamDigests, AreThoseOfOneProcess) {
     });
     Team team(FakeProcess<0>::kLibrary, 0, 3, FakeProcess<0>::abort);
     const auto digests = digests_of_all(
-        {.team = team, .say = [&](const std::string& text) { told.push_back(text); }}, run_.traces,
+        {.team = team, .say = [&](const std::string& text) { said.push_back(text); }}, run_.traces,
         false, go_on);
     ASSERT_TRUE(digests.ok());
     EXPECT_EQ(bytes_of_all(*digests), alone());
   }
   EXPECT_TRUE(helped[0].ok());
   EXPECT_TRUE(helped[1].ok());
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(said.empty());
   EXPECT_EQ(fake_.finished, 3);
 }
 
@@ -190,25 +190,25 @@ TEST_F(TeamDigests, ADamagedTraceIsToldAsByOneProcess) {
 }
 
 TEST_F(TeamDigests, OfOneThatNeverComesAreMadeByNumberZero) {
-  std::vector<std::string> told;
+  std::vector<std::string> said;
   {
     Team team(FakeProcess<0>::kLibrary, 0, 2, FakeProcess<0>::abort);
     const auto digests =
         digests_of_all({.team = team,
                         .patience = std::chrono::milliseconds(50),
-                        .say = [&](const std::string& text) { told.push_back(text); }},
+                        .say = [&](const std::string& text) { said.push_back(text); }},
                        run_.traces, false, go_on);
     ASSERT_TRUE(digests.ok());
     EXPECT_EQ(bytes_of_all(*digests), alone());
   }
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("process 1 gave no sign of life"), std::string::npos) << told[0];
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("process 1 gave no sign of life"), std::string::npos) << said[0];
   EXPECT_EQ(fake_.aborted, 1);
 }
 
 // It says hello, takes its order, and dies.
 TEST_F(TeamDigests, OfOneThatDiesAreMadeByNumberZero) {
-  std::vector<std::string> told;
+  std::vector<std::string> said;
   {
     std::optional<Team> other(std::in_place, FakeProcess<1>::kLibrary, 1, 2, FakeProcess<1>::abort);
     std::jthread dying([&] {
@@ -219,12 +219,12 @@ TEST_F(TeamDigests, OfOneThatDiesAreMadeByNumberZero) {
     const auto digests =
         digests_of_all({.team = team,
                         .patience = std::chrono::milliseconds(200),
-                        .say = [&](const std::string& text) { told.push_back(text); }},
+                        .say = [&](const std::string& text) { said.push_back(text); }},
                        run_.traces, false, go_on);
     ASSERT_TRUE(digests.ok());
     EXPECT_EQ(bytes_of_all(*digests), alone());
   }
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(said.size(), 1U);
   EXPECT_EQ(fake_.aborted, 2);
 }
 
