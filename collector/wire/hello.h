@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one packet that a process sends to its recorder (SOCK_SEQPACKET), with the memfd as
-// SCM_RIGHTS, and the environment variables that tell it where to send it.
+// SCM_RIGHTS, and the environment variables that say where to send it.
 #pragma once
 
 #include <csignal>

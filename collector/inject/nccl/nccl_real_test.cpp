@@ -46,7 +46,7 @@ TEST_F(RealNccl, FindsThePluginAndDrivesItsTables) {
     EXPECT_EQ(one.body.ranks, 4);
   }
   EXPECT_EQ(versions, std::vector<uint32_t>({5, 4}))
-      << "newer NCCLs tell version 3 no communicator at all";
+      << "newer NCCLs give version 3 no communicator at all";
   const auto collectives = of_kind<wire::NcclCollective>(seen, Kind::kNcclCollective);
   ASSERT_EQ(collectives.size(), 3u);
   const uint64_t hashes[] = {kRealHash, kRealHash + 1, 0};

@@ -30,7 +30,7 @@ struct Filling {
 };
 
 // The last reported state of a bucket.
-struct Told {
+struct ReportedBucket {
   uint64_t group = 0;
   const void* storage = nullptr;
   int64_t bytes = 0;
@@ -51,7 +51,7 @@ struct ThreadBuckets {
   uint32_t nodes = 0;  // open autograd nodes
   Pass pass;
   Filling filling[kMaxBuckets];
-  Told told[kMaxBuckets];
+  ReportedBucket reported[kMaxBuckets];
 };
 
 thread_local ThreadBuckets buckets;
@@ -120,22 +120,22 @@ void note_copy(const at::RecordFunction& function) {
   filling->ready_ticks = buckets.pass.copied++ == 0 ? buckets.pass.gradient_ticks : 0;
 }
 
-void tell_setting(const char* setting) noexcept {
+void report_setting(const char* setting) noexcept {
   wire::Record record = record_of(wire::Kind::kSetting);
   record.empty = {};
   core->define(setting, &record);
 }
 
 // Once for each bucket of a layout: describes it, and tags its memory as a bucket's.
-void tell_bucket(const wire::CollectiveEnqueue& call, TensorView tensor, const void* storage,
-                 int32_t index, int32_t parameters) {
-  Told& told = buckets.told[static_cast<uint32_t>(index) % kMaxBuckets];
-  const Told now = {call.group, storage, call.bytes, index};
-  if (told.group == now.group && told.storage == now.storage && told.bytes == now.bytes &&
-      told.index == now.index) {
+void report_bucket(const wire::CollectiveEnqueue& call, TensorView tensor, const void* storage,
+                   int32_t index, int32_t parameters) {
+  ReportedBucket& reported = buckets.reported[static_cast<uint32_t>(index) % kMaxBuckets];
+  const ReportedBucket now = {call.group, storage, call.bytes, index};
+  if (reported.group == now.group && reported.storage == now.storage &&
+      reported.bytes == now.bytes && reported.index == now.index) {
     return;
   }
-  told = now;
+  reported = now;
   wire::Record bucket = record_of(wire::Kind::kBucket, wire::Bucket{.group = call.group,
                                                                     .bytes = call.bytes,
                                                                     .ready_ticks = call.ready_ticks,
@@ -189,8 +189,8 @@ void notice_reducer(const at::RecordFunction& function, const char* name) noexce
       // The bucket stays unknown.
     }
   } else if (kSearchUnused == name) {
-    static std::atomic<bool> told = false;
-    if (!told.exchange(true)) tell_setting("ddp.find_unused_parameters=true");
+    static std::atomic<bool> reported = false;
+    if (!reported.exchange(true)) report_setting("ddp.find_unused_parameters=true");
   }
 }
 
@@ -213,7 +213,7 @@ void describe_bucket(const at::RecordFunction& function, wire::CollectiveEnqueue
     }
     ++pass.reduced;
     call.bucket = static_cast<uint16_t>(index + 1);
-    tell_bucket(call, *tensor, storage, index, filling != nullptr ? filling->parameters : -1);
+    report_bucket(call, *tensor, storage, index, filling != nullptr ? filling->parameters : -1);
     if (filling != nullptr) *filling = buckets.filling[--pass.filling_count];
   } catch (...) {
     // The bucket stays unknown.

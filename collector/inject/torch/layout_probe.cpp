@@ -115,14 +115,14 @@ void check_operators() {
   AtenTensorHandle tensor = nullptr;
   AtenTensorHandle copy = nullptr;
   void* data = nullptr;
-  int64_t told = 0;
+  int64_t elements = 0;
   if (!finding.same("aoti_torch_empty_strided",
                     aoti_torch_empty_strided(3, kSizes, kStrides, aoti_torch_dtype_float32(),
                                              aoti_torch_device_type_cpu(), 0, &tensor),
                     0) ||
       !finding.same("aoti_torch_get_data_ptr", aoti_torch_get_data_ptr(tensor, &data), 0) ||
-      !finding.same("aoti_torch_get_numel", aoti_torch_get_numel(tensor, &told), 0) ||
-      !finding.same("aoti_torch_get_numel", told, kElements)) {
+      !finding.same("aoti_torch_get_numel", aoti_torch_get_numel(tensor, &elements), 0) ||
+      !finding.same("aoti_torch_get_numel", elements, kElements)) {
     return;
   }
   check_tensor(TensorView(read_at<const void*>(tensor, 0)), data);

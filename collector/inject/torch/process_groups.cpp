@@ -115,7 +115,7 @@ const c10d::Backend* default_backend_of(const c10d::ProcessGroup& group) {
 }
 
 // The members in the options of the backend; null if they are not given.
-const std::vector<uint64_t>* told_members_of(const c10d::ProcessGroup& group) {
+const std::vector<uint64_t>* members_in_options(const c10d::ProcessGroup& group) {
   const c10d::Backend* backend = layout.options_slot != 0 ? default_backend_of(group) : nullptr;
   if (backend == nullptr) return nullptr;
   using Options = c10::intrusive_ptr<c10d::Backend::Options> (*)(const c10d::Backend*);
@@ -132,9 +132,9 @@ std::vector<int32_t> members_of(const c10d::ProcessGroup& group, int32_t size) {
   std::vector<int32_t> members;
   if (size <= 0 || size > kMaxMembers) return members;
   try {
-    const std::vector<uint64_t>* told = told_members_of(group);
-    if (told != nullptr) {
-      for (const uint64_t rank : *told) members.push_back(static_cast<int32_t>(rank));
+    const std::vector<uint64_t>* given = members_in_options(group);
+    if (given != nullptr) {
+      for (const uint64_t rank : *given) members.push_back(static_cast<int32_t>(rank));
     }
     if (members.empty() && description_of(group) == kDefaultGroup) {
       for (int32_t rank = 0; rank < size; ++rank) members.push_back(rank);

@@ -210,12 +210,12 @@ const char* word_of(CudaMemory cuda) noexcept {
 
 // Reports which memory is recorded, whenever that changes. Plain memory: this thread outlives the
 // program's static objects.
-void tell_memory_source(CudaMemory cuda, const char* host) {
-  static char told[160];
-  char text[sizeof told];
+void report_memory_source(CudaMemory cuda, const char* host) {
+  static char reported[160];
+  char text[sizeof reported];
   snprintf(text, sizeof text, "%s; %s", host, word_of(cuda));
-  if (strcmp(text, told) == 0) return;
-  memcpy(told, text, sizeof told);
+  if (strcmp(text, reported) == 0) return;
+  memcpy(reported, text, sizeof reported);
   core->set_fact(wire::Fact::kMemorySource, text);
 }
 
@@ -225,7 +225,7 @@ void watch_memory(wire::DetailLevel detail) {
     host = install_host_memory() ? "host allocations of torch, host RSS"
                                  : "host RSS only (the program has its own allocator)";
   }
-  tell_memory_source(look_for_cuda(detail > wire::DetailLevel::kLight), host);
+  report_memory_source(look_for_cuda(detail > wire::DetailLevel::kLight), host);
 }
 
 int start(const CoreApi* api, uint32_t detail, bool known, uint32_t minor) {

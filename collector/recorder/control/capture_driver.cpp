@@ -236,13 +236,13 @@ bool CaptureDriver::cores_are_shared() const {
 void CaptureDriver::record_spans(int64_t until_ns) {
   const std::vector<KeptSpan>& spans = plan_.spans();
   const wire::DetailLevel detail = plan_.kept_detail();
-  for (; begun_told_ < spans.size(); ++begun_told_) {
-    const KeptSpan& span = spans[begun_told_];
+  for (; begins_written_ < spans.size(); ++begins_written_) {
+    const KeptSpan& span = spans[begins_written_];
     if (span.begin_ns >= until_ns) break;
     output_.append_capture(row_of(span.begin_ns, CaptureState::kRecording, detail, span.opened));
   }
-  for (; ended_told_ < begun_told_; ++ended_told_) {
-    const KeptSpan& span = spans[ended_told_];
+  for (; ends_written_ < begins_written_; ++ends_written_) {
+    const KeptSpan& span = spans[ends_written_];
     if (!span.end_ns || *span.end_ns >= until_ns) break;
     output_.append_capture(row_of(*span.end_ns, CaptureState::kArmed, detail, span.closed));
   }

@@ -95,9 +95,9 @@ class CaptureDriver {
   std::optional<Governor> governor_;
 
   int64_t pass_began_ns_ = 0;
-  int64_t known_until_ns_ = INT64_MIN;      // all records before it have been drained
-  size_t begun_told_ = 0, ended_told_ = 0;  // spans
-  std::optional<CostSample> last_sample_;   // running sums
+  int64_t known_until_ns_ = INT64_MIN;            // all records before it have been drained
+  size_t begins_written_ = 0, ends_written_ = 0;  // spans
+  std::optional<CostSample> last_sample_;         // running sums
   int64_t last_sample_ns_ = 0;
 
   mutable std::mutex mutex_;  // requests_, status_

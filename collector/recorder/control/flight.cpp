@@ -104,14 +104,14 @@ int64_t HangWatch::limit_of(int64_t keep_ns) {
 
 void HangWatch::on_step_end(int64_t end_ns) {
   last_step_end_ns_ = std::max(last_step_end_ns_, end_ns);
-  told_ = false;
+  reported_ = false;
 }
 
 bool HangWatch::on_time(int64_t now_ns, std::optional<int64_t> oldest_open_collective_ns) {
-  if (!oldest_open_collective_ns || told_ || hangs_ == kMostHangs) return false;
+  if (!oldest_open_collective_ns || reported_ || hangs_ == kMostHangs) return false;
   const int64_t since_ns = std::max(last_step_end_ns_, *oldest_open_collective_ns);
   if (now_ns - since_ns < limit_ns_) return false;
-  told_ = true;
+  reported_ = true;
   ++hangs_;
   return true;
 }

@@ -74,7 +74,7 @@ class HangWatch {
  private:
   int64_t limit_ns_;
   int64_t last_step_end_ns_ = 0;
-  bool told_ = false;
+  bool reported_ = false;
   int hangs_ = 0;
 };
 

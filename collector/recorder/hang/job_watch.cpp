@@ -86,16 +86,16 @@ JobWatch::News JobWatch::look(int64_t now_ns, const std::vector<WatchedRank>& ra
   const bool was_away = now_ns - last_look_ns_ > kLateLookNs;
   const bool all_seen = std::ranges::all_of(ranks, [](const auto& r) { return r.far.recording; });
   if (!same_ranks || was_away || !all_seen) not_before_ns_ = now_ns;
-  if (!same_ranks) told_ = false;
+  if (!same_ranks) hangs_ = false;
   pids_ = std::move(pids);
   last_look_ns_ = now_ns;
 
   int64_t progress_ns = 0;
   for (const WatchedRank& rank : ranks)
     progress_ns = std::max(progress_ns, rank.far.last_progress_ns);
-  if (told_) {
+  if (hangs_) {
     if (progress_ns <= hang_.since_ns) return News::kNone;
-    told_ = false;
+    hangs_ = false;
     lasted_ns_ = progress_ns - hang_.since_ns;
     return News::kGoesOn;
   }
@@ -103,7 +103,7 @@ JobWatch::News JobWatch::look(int64_t now_ns, const std::vector<WatchedRank>& ra
       std::ranges::any_of(ranks, [](const auto& r) { return r.far.steps > 0; });
   if (!has_stepped || now_ns - std::max(progress_ns, not_before_ns_) < limit_of(ranks))
     return News::kNone;
-  told_ = true;
+  hangs_ = true;
   hang_ = hang_of(ranks);
   hang_.since_ns = progress_ns;
   return News::kHangs;

@@ -50,7 +50,7 @@ class JobWatch {
   [[nodiscard]] const JobHang& hang() const { return hang_; }
   [[nodiscard]] int64_t lasted_ns() const { return lasted_ns_; }
   // The job hangs now.
-  [[nodiscard]] bool hangs() const { return told_; }
+  [[nodiscard]] bool hangs() const { return hangs_; }
 
  private:
   [[nodiscard]] int64_t limit_of(const std::vector<WatchedRank>& ranks) const;
@@ -59,7 +59,7 @@ class JobWatch {
   std::map<int, int> pids_;  // of the ranks
   int64_t last_look_ns_ = 0;
   int64_t not_before_ns_ = 0;
-  bool told_ = false;
+  bool hangs_ = false;
   JobHang hang_;
   int64_t lasted_ns_ = 0;
 };

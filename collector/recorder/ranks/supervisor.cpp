@@ -233,7 +233,7 @@ class Supervisor {
       launcher_.reap();
       hear();
       launcher_.enforce(Steady::now());
-      tell_ends();
+      report_ends();
       const std::optional<ExitStatus> end = launcher_.status(recorder_);
       if (recorder_ == 0 || !end) continue;
       recorder_ = 0;
@@ -268,10 +268,10 @@ class Supervisor {
 
   // A terminal sends its signals to the whole foreground group: the command has them already.
   void hand_on(const signalfd_siginfo& info, bool has_it) {
-    constexpr int kMostTold = 1024;  // to a recorder that may be stopped
+    constexpr int kMostReported = 1024;  // to a recorder that may be stopped
     const auto signal = static_cast<int>(info.ssi_signo);
     if (!has_it) launcher_.forward(signal);
-    if (signal != SIGWINCH && (signal == SIGINT || ++told_ <= kMostTold)) {
+    if (signal != SIGWINCH && (signal == SIGINT || ++reported_ <= kMostReported)) {
       channel_.send({.kind = Kind::kSignal,
                      .pid = static_cast<int32_t>(info.ssi_pid),
                      .value = signal,
@@ -331,7 +331,7 @@ class Supervisor {
                    .flag = status ? 1 : 0});
   }
 
-  void tell_ends() {
+  void report_ends() {
     for (const RankEnd& end : launcher_.take_rank_ends()) {
       if (!how_.launch.ranks) continue;
       channel_.send({.kind = Kind::kRankEnded,
@@ -378,7 +378,7 @@ class Supervisor {
   bool start_failed_ = false;  // and the recorder has been informed
   bool is_over_ = false;       // this, too
   int interrupts_ = 0;
-  int told_ = 0;
+  int reported_ = 0;
   std::optional<Error> failure_;
 };
 

@@ -18,7 +18,7 @@ namespace dprof::recorder {
 namespace {
 
 constexpr int64_t kLookNs = kNsPerSecond / 5;
-constexpr int kMostTold = 16;
+constexpr int kMostReportedHangs = 16;
 constexpr size_t kMostSuspects = 4;
 
 std::optional<int64_t> ns_of(const std::optional<std::chrono::seconds>& time) {
@@ -76,28 +76,28 @@ void HangGuard::look() {
 }
 
 void HangGuard::on_hang(const std::vector<WatchedRank>& ranks) {
-  if (++told_ > kMostTold) return;
-  tell_hang(ranks);
+  if (++reported_ > kMostReportedHangs) return;
+  report_hang(ranks);
   if (options_.mode != OnHang::kReport && !taker_) start_taking(ranks);
 }
 
-void HangGuard::tell_hang(const std::vector<WatchedRank>& ranks) {
+void HangGuard::report_hang(const std::vector<WatchedRank>& ranks) {
   const JobHang& hang = watch_.hang();
   std::string text =
       fmt::format("the job hangs: no step or collective has completed for {}; {}",
                   format_duration({clock_.now().ns - hang.since_ns}), words_of(hang));
-  recording_.tell_traces("hang", text);
+  recording_.note_in_traces("hang", text);
   recording_.diagnostics().push_back({"hang", text});
   size_t named = 0;
   for (const WatchedRank& rank : ranks) {
-    const bool told = std::ranges::count(hang.suspects, rank.rank) != 0 || is_stopped(rank.pid);
-    if (!told || named++ >= kMostSuspects) continue;
+    const bool wanted = std::ranges::count(hang.suspects, rank.rank) != 0 || is_stopped(rank.pid);
+    if (!wanted || named++ >= kMostSuspects) continue;
     text += "\n  " + signs_of(rank);
   }
   say_(text);
 }
 
-// "rank 1: nothing was recorded of it for 5.2 s; its process is stopped".
+// "rank 1: nothing recorded for 5.2 s; its process is stopped".
 std::string HangGuard::signs_of(const WatchedRank& rank) const {
   std::string words = fmt::format(
       "rank {}: process {}, {} steps completed, nothing recorded for {}", rank.rank, rank.pid,
@@ -130,13 +130,13 @@ void HangGuard::receive_stacks() {
       measured.emplace_back(RecorderDiagnostic{"no_stacks", 1, problem});
     recording_.add(rank.pid, std::move(measured));
   }
-  tell_stacks();
+  report_stacks();
   taker_.reset();
   if (options_.mode == OnHang::kKill) ask_to_end();
 }
 
 // Of the suspects; without suspects, of the first ranks.
-void HangGuard::tell_stacks() {
+void HangGuard::report_stacks() {
   const std::vector<int>& suspects = watch_.hang().suspects;
   std::string text = "stacks of all threads are in the traces (`dprof report`)";
   size_t named = 0;
@@ -162,7 +162,7 @@ void HangGuard::ask_to_end() {
       fmt::format("killing {} ranks because the job hangs (--on-hang kill)", subjects_.size());
   say_(text);
   recording_.diagnostics().push_back({"hang_killed", text});
-  recording_.tell_traces("hang_killed", text);
+  recording_.note_in_traces("hang_killed", text);
   for (const WatchedRank& rank : subjects_) recording_.send_signal(rank.pid, SIGTERM);
   kill_at_ns_ = clock_.now().ns + std::chrono::nanoseconds(options_.grace).count();
 }

@@ -36,10 +36,10 @@ class HangGuard {
 
  private:
   void on_hang(const std::vector<WatchedRank>& ranks);
-  void tell_hang(const std::vector<WatchedRank>& ranks);
+  void report_hang(const std::vector<WatchedRank>& ranks);
   void start_taking(const std::vector<WatchedRank>& ranks);
   void receive_stacks();
-  void tell_stacks();
+  void report_stacks();
   void ask_to_end();
   void enforce(int64_t now_ns);
   [[nodiscard]] std::string signs_of(const WatchedRank& rank) const;
@@ -51,7 +51,7 @@ class HangGuard {
   JobWatch watch_;
   int64_t next_look_ns_ = 0;
   int64_t next_commit_ns_ = 0;
-  int told_ = 0;
+  int reported_ = 0;
   std::optional<StackTaker> taker_;
   std::vector<WatchedRank> subjects_;  // of the taker, suspects first
   std::optional<int64_t> kill_at_ns_;

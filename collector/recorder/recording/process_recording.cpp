@@ -230,8 +230,8 @@ void ProcessRecording::judge_torch() {
                                      version, verdict->why_not);
   sentence.resize(std::min(sentence.size(), size_t{wire::kVerdictBytes - 1}));
   std::memcpy(control.torch_sentence, sentence.c_str(), sentence.size() + 1);
-  const auto told = verdict->fits ? wire::TorchVerdict::kFits : wire::TorchVerdict::kDiffers;
-  control.torch_verdict.store(static_cast<uint32_t>(told), std::memory_order_release);
+  const auto answer = verdict->fits ? wire::TorchVerdict::kFits : wire::TorchVerdict::kDiffers;
+  control.torch_verdict.store(static_cast<uint32_t>(answer), std::memory_order_release);
 }
 
 // A half-full ring of the process ends the sleep. The control page is shared with the process: a

@@ -195,7 +195,7 @@ class Loop {
     if (recording_.somebody_goes()) peers_.before_end();
     recording_.add_probes(peers_.take_probes());
     recording_.watch([this](int pid) { return command_.ending_of(pid); });
-    tell_write_gaps();
+    report_write_gaps();
     recording_.conclude_done();
     if (guard_) guard_->look();
     if (Steady::now() >= next_system_sample) {
@@ -249,12 +249,12 @@ class Loop {
       command_.wait(kLook);
       command_.receive();
       while (const std::optional<SignalSeen> seen = command_.next_signal()) {
-        tell_signal(*seen);
+        report_signal(*seen);
         leaving_ |= wants_the_end(seen->signal);
       }
       recording_.conclude_done();
     }
-    tell_write_gaps();
+    report_write_gaps();
     recording_.give_up_unfinished();
   }
 
@@ -304,7 +304,7 @@ class Loop {
   }
 
   void on_signal(const SignalSeen& seen) {
-    tell_signal(seen);
+    report_signal(seen);
     const bool ends_orphan =
         seen.to_the_recorder && (seen.signal == SIGINT || seen.signal == SIGTERM);
     if (!ends_orphan && (seen.signal != SIGINT || ++interrupts_ < 2)) return;
@@ -312,9 +312,9 @@ class Loop {
     leaving_signal_ = seen.signal;
   }
 
-  void tell_signal(const SignalSeen& seen) {
-    constexpr int kMostTold = 16;
-    if (seen.signal == SIGWINCH || ++signals_told_ > kMostTold) return;
+  void report_signal(const SignalSeen& seen) {
+    constexpr int kMostReported = 16;
+    if (seen.signal == SIGWINCH || ++signals_reported_ > kMostReported) return;
     const double seconds = std::chrono::duration<double>(seen.when - started_).count();
     recording_.diagnostics().push_back(
         {"signal",
@@ -329,7 +329,7 @@ class Loop {
   }
 
   // Reports write failures at once: at the end of the job it would be days too late.
-  void tell_write_gaps() {
+  void report_write_gaps() {
     constexpr int kMostSaid = 16;
     const Recording::WriteGaps gaps = recording_.write_gaps();
     if ((gaps.traces != 0) == gap_since_.has_value()) return;
@@ -377,7 +377,7 @@ class Loop {
   std::optional<ControlServer> control_;
   Steady::time_point started_ = Steady::now();
   int interrupts_ = 0;
-  int signals_told_ = 0;
+  int signals_reported_ = 0;
   std::optional<Steady::time_point> gap_since_;
   int gaps_said_ = 0;
   std::optional<Steady::time_point> linger_until_;
@@ -428,7 +428,7 @@ Variables own_variables() {
   return own;
 }
 
-void tell_missing_ranks(const RecordOptions& options, Recording& recording) {
+void report_missing_ranks(const RecordOptions& options, Recording& recording) {
   if (recording.traces().empty()) {
     std::string why = why_unreached(options.command);
     if (why.empty())
@@ -466,8 +466,8 @@ RunFacts facts_of(const RecordOptions& options, const RunFolder& folder, const R
   return facts;
 }
 
-void tell_strange_peers(const RecordOptions& options, const Peers& peers, const Server& server,
-                        Recording& recording) {
+void report_strange_peers(const RecordOptions& options, const Peers& peers, const Server& server,
+                          Recording& recording) {
   const bool others = !options.ranks && recording.has_ranks_elsewhere();
   if (const std::optional<std::string> complaint = peers.complaint(others))
     recording.diagnostics().push_back({"no_peers", *complaint});
@@ -504,7 +504,7 @@ RecordOutcome outcome_of(const RunIndex& index, const RunFolder& folder, const C
 }
 
 // Reports once, at the start, which tools' settings dprof replaces.
-void tell_replaced(const RecordOptions& options, const Replaced& replaced) {
+void report_replaced(const RecordOptions& options, const Replaced& replaced) {
   std::vector<std::string> who, words;
   const auto add = [&](const char* variable, const std::string& before, const char* word) {
     if (before.empty()) return;
@@ -593,7 +593,7 @@ Result<RecordOutcome> record_job(const RecordOptions& options, Command& command)
        options.yield_nvtx, options.yield_nccl, nsight_compute});
   if (nsight_compute && options.cuda != "off")
     options.say("Nsight Compute has CUDA to itself: kernels are not recorded");
-  tell_replaced(options, facts.replaced);
+  report_replaced(options, facts.replaced);
   if (const std::optional<Error>& why = folder.not_local()) {
     options.say(fmt::format("--local: {}; recording into {}\nhint: {}", why->what,
                             folder.path().string(), why->hint));
@@ -622,7 +622,7 @@ Result<RecordOutcome> record_job(const RecordOptions& options, Command& command)
   }
   loop.run();
 
-  tell_missing_ranks(options, recording);
+  report_missing_ranks(options, recording);
   if (const std::optional<Error>& why = folder.not_local()) {
     recording.diagnostics().push_back(
         {"not_local",
@@ -632,7 +632,7 @@ Result<RecordOutcome> record_job(const RecordOptions& options, Command& command)
     recording.diagnostics().push_back(
         {"slow_file_system", fmt::format("{} is on {}", folder.work_path().string(), *network)});
   }
-  tell_strange_peers(options, peers, server, recording);
+  report_strange_peers(options, peers, server, recording);
   if (!index.world_size) index.world_size = recording.world_size();
   index.traces = recording.traces();
   loop.move_home(index.traces);

@@ -446,7 +446,7 @@ std::vector<WatchedRank> Recording::watched() const {
   return ranks;
 }
 
-void Recording::tell_traces(std::string_view code, const std::string& text) {
+void Recording::note_in_traces(std::string_view code, const std::string& text) {
   for (const Process& process : processes_) {
     if (!process.is_running()) continue;
     process.recording->add(RecorderDiagnostic{code, 1, text});

@@ -54,7 +54,7 @@ class Recording {
   // The running ranks, by rank; without the processes that they started.
   [[nodiscard]] std::vector<WatchedRank> watched() const;
   // A remark for the traces of all running processes.
-  void tell_traces(std::string_view code, const std::string& text);
+  void note_in_traces(std::string_view code, const std::string& text);
   // Measurements for a process's trace, to be written at once.
   void add(int pid, std::vector<Measured> measured);
   // Writes measurements even if the processes are silent.

@@ -115,8 +115,8 @@ void Drain::drain_ring(uint32_t index, uint64_t& records) {
   // Read before the drain: once it says closed, the owner writes no more.
   const auto status = static_cast<wire::RingStatus>(shared.status.load(std::memory_order_acquire));
   records += ring.reader.drain([&](const wire::ReadRecord& read) { on_record(ring, index, read); });
-  if (ring.reader.damaged() && !ring.damage_told) {
-    ring.damage_told = true;
+  if (ring.reader.damaged() && !ring.damage_reported) {
+    ring.damage_reported = true;
     ++damaged_rings_;
     lose(LossReason::kBadRecord, std::nullopt, to_ns(clock_.now_ticks()));
   }

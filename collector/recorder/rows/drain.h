@@ -85,7 +85,7 @@ class Drain {
     std::unique_ptr<Thread> nameless;  // of an owner beyond the limit of threads
     uint64_t dropped_seen = 0;
     uint64_t dropped_last_ticks = 0;
-    bool damage_told = false;
+    bool damage_reported = false;
   };
   // Items to be put in order of time.
   struct Ordered {

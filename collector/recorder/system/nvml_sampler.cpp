@@ -232,8 +232,8 @@ std::vector<Measured> NvmlSampler::take_measured(bool fresh) {
     shared_->asked = true;
     shared_->wake.notify_all();
   }
-  if (unanswered_rounds_ >= kRoundsToSilence && !silence_told_) {
-    silence_told_ = true;
+  if (unanswered_rounds_ >= kRoundsToSilence && !silence_reported_) {
+    silence_reported_ = true;
     ready.emplace_back(not_sampled("NVML does not answer; has a GPU failed?"));
   }
   return ready;

@@ -51,7 +51,7 @@ class NvmlSampler {
   std::shared_ptr<Shared> shared_;  // null: no GPU to sample
   std::thread thread_;
   int unanswered_rounds_ = 0;
-  bool silence_told_ = false;
+  bool silence_reported_ = false;
 };
 
 }  // namespace dprof::recorder

@@ -148,12 +148,12 @@ HostSampler::Interface* HostSampler::interface(FileText& file, std::string_view 
   const auto known = interfaces_.find(name);
   if (known != interfaces_.end()) return &known->second;
   if (interfaces_.size() >= kMostInterfaces) {
-    if (!interfaces_told_) {
+    if (!interfaces_reported_) {
       deliver(RecorderDiagnostic{
           "not_sampled", 1,
           fmt::format("only the first {} network interfaces are sampled", kMostInterfaces)});
     }
-    interfaces_told_ = true;
+    interfaces_reported_ = true;
     return nullptr;
   }
   const std::string text(name);

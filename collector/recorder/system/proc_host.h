@@ -74,7 +74,7 @@ class HostSampler {
   std::map<std::string, Interface, std::less<>> interfaces_;
   std::vector<Port> ports_;
   std::vector<EnergyZone> energy_zones_;
-  bool interfaces_told_ = false;
+  bool interfaces_reported_ = false;
 };
 
 }  // namespace dprof::recorder

@@ -142,8 +142,8 @@ void ProcessSampler::sample_threads(FileText& file, size_t most, const Deliver& 
     return threads_[tid].idle_rounds < kRoundsToIdle;
   });
   const auto busy = static_cast<size_t>(idle - order_.begin());
-  if (busy > most && !limit_told_) {
-    limit_told_ = true;
+  if (busy > most && !limit_reported_) {
+    limit_reported_ = true;
     deliver(RecorderDiagnostic{
         "not_sampled", 1,
         fmt::format("{} threads run at once: {} of them are looked at in each round, in turns",

@@ -54,7 +54,7 @@ class ProcessSampler {
   int pid_;
   Descriptor folder_;    // of the process; invalid once it is gone
   bool nested_ = false;  // its pid namespace is another
-  bool limit_told_ = false;
+  bool limit_reported_ = false;
   int64_t own_pid_ = 0;
   int64_t peak_bytes_ = 0;
   std::optional<int64_t> threads_seen_, kernel_cpu_, minor_faults_, major_faults_, switched_,

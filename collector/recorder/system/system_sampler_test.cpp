@@ -321,7 +321,8 @@ TEST_F(SystemSamplerTest, RealThreadsThatWait) {
     return trace_.last("thread.wait");
   };
   FileText file;
-  if (file.read("/proc/thread-self/syscall").empty()) GTEST_SKIP() << "this kernel does not tell";
+  if (file.read("/proc/thread-self/syscall").empty())
+    GTEST_SKIP() << "this kernel does not show it";
   EXPECT_EQ(seen(child_that([] { sleep(100); }), ThreadWait::kSleep),
             static_cast<int64_t>(ThreadWait::kSleep));
   static const int kWord = 0;
