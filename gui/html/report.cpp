@@ -223,21 +223,21 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
                                    .sections = analyzer::parse_sections("all").ok()
                                                    ? std::optional(*analyzer::parse_sections("all"))
                                                    : std::nullopt};
-  const Report& told = analysis.report;
+  const Report& report = analysis.report;
   const auto section = [&](std::string_view name, analyzer::SectionMaker* make) {
-    return section_of(name, make(told, text));
+    return section_of(name, make(report, text));
   };
   std::string head =
       fmt::format("<p class=\"eyebrow\">dprof report</p>\n<h1>{}</h1>\n{}",
-                  escaped_markup(run.name.empty() ? "run" : run.name), verdict_html(told));
-  Document facts = analyzer::head_section(told, text);
+                  escaped_markup(run.name.empty() ? "run" : run.name), verdict_html(report));
+  Document facts = analyzer::head_section(report, text);
   // The run's name, and how it failed, are above.
   std::vector<analyzer::Fact>& lines = std::get<analyzer::FactList>(facts.blocks.front()).facts;
   lines.front().label = "run";
   std::erase_if(lines, [](const analyzer::Fact& f) { return f.label == "FAILED"; });
   head += analyzer::write_html(facts);
-  std::string findings = findings_html(told, text, {.traces = run.traces, .ranks = ranks});
-  const std::string legend = legend_html(told);
+  std::string findings = findings_html(report, text, {.traces = run.traces, .ranks = ranks});
+  const std::string legend = legend_html(report);
   std::array<Part, 19> parts = {{
       {"hang", "Hang", section("hang", analyzer::hang_section)},
       {"output", "Standard error", section("output", analyzer::output_section)},
@@ -266,7 +266,7 @@ std::string render_html(analyzer::Run run, analyzer::Analysis analysis,
   const auto part = [&](std::string_view name) -> std::string& {
     return std::ranges::find(parts, name, &Part::name)->html;
   };
-  part("overlap") = with_picture(part("overlap"), figure_html(overlap_picture(told)));
+  part("overlap") = with_picture(part("overlap"), figure_html(overlap_picture(report)));
 
   const auto model =
       std::make_shared<view::Model>(view::build_model(std::move(run), std::move(analysis), {}));

@@ -4,7 +4,7 @@
 
 namespace dprof::widgets {
 
-// From now on canvases tell of their rows. Once per program; more do no harm.
+// From now on canvases report their rows. Once per program; more calls do no harm.
 void make_canvas_accessible();
 
 }  // namespace dprof::widgets

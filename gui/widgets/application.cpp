@@ -30,7 +30,7 @@ bool has_display() {
                              [](const char* name) { return !qEnvironmentVariableIsEmpty(name); });
 }
 
-void tell_no_display(const Options& options) {
+void report_no_display(const Options& options) {
   const std::string run = options.runs.empty() ? "RUN" : options.runs.front().string();
   print_error(
       {Code::kUsage, "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)",
@@ -81,7 +81,7 @@ int run_application(int argc, char** argv) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
   }
   if (!options->has_output() && !has_display()) {
-    tell_no_display(*options);
+    report_no_display(*options);
     return static_cast<int>(ExitCode::kUsage);
   }
   if (options->scale != "1") {

@@ -84,7 +84,7 @@ class Overview : public Pane {
 
  private:
   void centre_at(int x);
-  // Where on the canvas the moment is that stands here.
+  // The place on the canvas of the moment that is shown here.
   [[nodiscard]] int canvas_pixel(double x) const;
 
   view::Session& session_;

@@ -30,7 +30,7 @@ constexpr PhysicalKey kA{38, Qt::Key_A};
 constexpr PhysicalKey kS{39, Qt::Key_S};
 constexpr PhysicalKey kD{40, Qt::Key_D};
 
-// Where the platform tells no scan code (offscreen, made events), by the letter.
+// By the letter if the platform gives no scan code (offscreen, synthetic events).
 bool is_key(const QKeyEvent& event, PhysicalKey key) {
   if (event.nativeScanCode() != 0) return event.nativeScanCode() == key.scan_code;
   return event.key() == key.key;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Above a dock that stands alone or outside of the window: its name, by which it is dragged, and
+// Above a dock that is alone or outside of the window: its name, by which it is dragged, and
 // what to do with it. Among tabs it has no height: the tab says the name.
 #pragma once
 

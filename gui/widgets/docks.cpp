@@ -20,7 +20,7 @@ constexpr int kStateVersion = 1;  // of saveState(); another one is ignored
 constexpr int kWideRight = 376;
 constexpr int kNarrowRight = 296;
 constexpr int kWide = 1500;         // a window that has room for the wide one
-constexpr int kRoomOnRight = 1366;  // below that nothing stands on the right
+constexpr int kRoomOnRight = 1366;  // below that nothing is on the right
 constexpr int kLeastWidth = 220;
 constexpr QPoint kOutOfPlace(-40, -80);  // so that one sees that it is a window
 constexpr int kAroundPage = 70;          // top bar and status line
@@ -42,7 +42,7 @@ Docks::Docks(view::Session& session, Look& look, QWidget* page, QWidget* parent)
   for (size_t d = 0; d < view::kDocks.size(); ++d) add(static_cast<view::Dock>(d));
   place_all(false);
   by_hand_ = true;
-  // Of docks that stand side by side the one with the keyboard is in use.
+  // Of docks side by side the one with the keyboard is in use.
   connect(qApp, &QApplication::focusChanged, &alive_, [this](QWidget*, QWidget* to) {
     if (const auto dock = dock_with(to)) use(*dock);
   });

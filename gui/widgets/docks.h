@@ -49,13 +49,13 @@ class Docks : public QMainWindow {
   void put_away(view::Dock dock);
 
   // The sizes of the design for a window of this size, unless they were changed by hand. In small
-  // windows all docks stand below the page.
+  // windows all docks are below the page.
   void arrange(QSize window);
   // All where they were at first.
   void reset(QSize window);
   // Where all of them are; empty while they are as at first.
   [[nodiscard]] QByteArray state() const;
-  // As state() told once; what makes no sense changes nothing.
+  // Restores what state() returned; what makes no sense changes nothing.
   void recall(const QByteArray& state);
 
   QMenu* createPopupMenu() override;

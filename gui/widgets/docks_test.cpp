@@ -168,7 +168,7 @@ TEST_F(DocksTest, IsClosedAndComesBackByItsKey) {
   run("Close the dock");
   EXPECT_TRUE(frame(Dock::kSelection).isHidden());
   ASSERT_TRUE(window->select("rank:0", false).ok());
-  EXPECT_TRUE(frame(Dock::kSelection).isHidden()) << "nothing but the user opens it";
+  EXPECT_TRUE(frame(Dock::kSelection).isHidden()) << "only the user opens it";
   window->press(QStringLiteral("Alt+4"));
   settle();
   EXPECT_TRUE(docks().is_seen(Dock::kSelection));

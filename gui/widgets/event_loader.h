@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run opens with what its digests tell; its events follow, rank by rank, as far as they fit:
+// A run opens with what its digests contain; its events follow, rank by rank, as far as they fit:
 // those of the ranks that are looked at.
 #pragma once
 

@@ -53,7 +53,7 @@ class ExportDialog : public QDialog {
   std::string run_name_;
   Worker worker_;
   bool writing_ = false;
-  QString proposed_;  // as long as that stands there, it follows the format
+  QString proposed_;  // while the field contains it, it follows the format
   QString replaces_;  // a file that is there: that it is replaced was said
   QComboBox* format_ = nullptr;
   QLineEdit* ranks_ = nullptr;

@@ -115,7 +115,7 @@ void KeyBindings::show_dialog() {
   auto* reset = new QToolButton(content);
   reset->setText(tr("All keys as they were"));
   connect(reset, &QToolButton::clicked, dialog, [this, dialog] {
-    // A field that loses the keyboard would bind once more what stands in it.
+    // A field that loses the keyboard would bind once more what is in it.
     const QList<QKeySequenceEdit*> fields = dialog->findChildren<QKeySequenceEdit*>();
     for (QKeySequenceEdit* field : fields) field->blockSignals(true);
     reset_all();

@@ -266,7 +266,7 @@ class Reader {
     window_.show_page(view::Page::kTimeline);
   }
 
-  // All that is painted, as it stands in an SVG.
+  // All that is painted, as an SVG.
   void picture() {
     window_.refresh();
     QTest::qWait(0);

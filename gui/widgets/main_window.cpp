@@ -119,10 +119,10 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
 }
 
 void MainWindow::connect_opening() {
-  connect(&worker_, &Worker::found, opening_, &OpeningPane::tell_run);
+  connect(&worker_, &Worker::found, opening_, &OpeningPane::show_run);
   connect(&worker_, &Worker::progressed, this, [this](const QString& stage, double share) {
     stage_ = stage;
-    if (opening_->tell(stage, share)) emit progressed();
+    if (opening_->show_progress(stage, share)) emit progressed();
     status_->refresh();
   });
   connect(&worker_, &Worker::opened, this, [this](std::shared_ptr<const view::Model> model) {

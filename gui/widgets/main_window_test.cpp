@@ -328,9 +328,9 @@ TEST_F(MainWindowTest, AScreenReaderIsToldOfTheRows) {
 TEST_F(MainWindowTest, OnlyWhatIsNewIsProgress) {
   OpeningPane pane(look);
   pane.begin();
-  EXPECT_TRUE(pane.tell("1 of 8 ranks read", 0.1));
-  EXPECT_FALSE(pane.tell("1 of 8 ranks read", 0.1));
-  EXPECT_TRUE(pane.tell("2 of 8 ranks read", 0.2));
+  EXPECT_TRUE(pane.show_progress("1 of 8 ranks read", 0.1));
+  EXPECT_FALSE(pane.show_progress("1 of 8 ranks read", 0.1));
+  EXPECT_TRUE(pane.show_progress("2 of 8 ranks read", 0.2));
   pane.fail({Code::kIo, "gone", ""});
   ASSERT_TRUE(pane.error());
   pane.begin();

@@ -21,12 +21,12 @@ void OpeningPane::begin() {
   refresh();
 }
 
-void OpeningPane::tell_run(const QString& about) {
+void OpeningPane::show_run(const QString& about) {
   about_ = about;
   refresh();
 }
 
-bool OpeningPane::tell(const QString& stage, double share) {
+bool OpeningPane::show_progress(const QString& stage, double share) {
   if (stage == stage_ && share == share_) return false;
   stage_ = stage;
   share_ = share;

@@ -19,9 +19,9 @@ class OpeningPane : public Pane {
   explicit OpeningPane(Look& look, QWidget* parent = nullptr);
 
   void begin();                         // a run is being opened
-  void tell_run(const QString& about);  // which one: its name, ranks, hosts and size
+  void show_run(const QString& about);  // which one: its name, ranks, hosts and size
   // What is being read, and 0…1. False: that was said before.
-  bool tell(const QString& stage, double share);
+  bool show_progress(const QString& stage, double share);
   void fail(const Error& error);
   void end();  // a run is open
 

@@ -52,8 +52,8 @@ struct Options {
 // "60s", "500ms", "60" (seconds), up to a day.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_time(std::string_view text);
 
-// For how long a picture of these runs may make no progress without being told: a minute, and what
-// reading so much may take on a slow disk and a busy machine.
+// For how long a picture of these runs may make no progress, unless the user says it: a minute, and
+// what reading so much may take on a slow disk and a busy machine.
 [[nodiscard]] std::chrono::milliseconds usual_timeout(
     const std::vector<std::filesystem::path>& runs);
 

@@ -56,7 +56,7 @@ Status write_picture(const std::filesystem::path& path, QWidget& window) {
     return fail(Code::kUsage, view::say("{} has an unknown ending", path.string()),
                 view::say("pictures are written as .png, .svg or .pdf"));
   }
-  // Qt's writers tell of a full disk by nothing but a short file.
+  // Qt's writers report a full disk only by a short file.
   std::error_code error;
   if (written && std::filesystem::file_size(path, error) > 0 && !error) return Done{};
   return fail(Code::kIo, view::say("{} cannot be written", path.string()),

@@ -15,7 +15,7 @@ class RecentList : public QTreeWidget {
   Q_OBJECT
 
  public:
-  // Below the middle of `parent`, whose words stand above.
+  // Below the middle of `parent`, whose words are above.
   RecentList(const Look& look, QWidget* parent);
 
   // As the user's settings keep them now.

@@ -14,7 +14,7 @@
 
 namespace dprof::widgets {
 
-// Told by the operating system: costs nothing while nothing changes.
+// Notified by the operating system: costs nothing while nothing changes.
 class RunWatch : public QObject {
   Q_OBJECT
 
@@ -25,7 +25,7 @@ class RunWatch : public QObject {
   void watch(const analyzer::Run& run);
   // A trace of it has no end yet.
   [[nodiscard]] bool has_open_trace() const { return has_open_trace_; }
-  // Changes closer together than this are told as one: reading the run again has its cost, too.
+  // Changes closer together than this are reported as one: reading the run again has a cost, too.
   void set_pause(std::chrono::milliseconds pause) { pause_.setInterval(pause); }
 
  signals:

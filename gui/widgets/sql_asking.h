@@ -18,7 +18,7 @@ class SqlAsking : public QObject {
  public:
   SqlAsking(view::Session& session, const ViewKeeper& views);
 
-  // The statement that stands in the dock's field.
+  // The statement in the dock's field.
   void ask();
   void cancel();
   // Another run is open: an answer is no longer wanted.

@@ -22,7 +22,7 @@ class SqlPane : public QWidget {
   [[nodiscard]] QPlainTextEdit& field() { return *field_; }
 
  signals:
-  void run_wanted();     // of what stands in the field
+  void run_wanted();     // of what is in the field
   void cancel_wanted();  // of what is being asked
 
  private:

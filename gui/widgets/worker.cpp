@@ -63,7 +63,7 @@ void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOp
   const auto current = open_generation_;
   start([this, generation, current, paths = std::move(paths), options = std::move(options),
          with_events = std::move(with_events)]() -> std::function<void()> {
-    const auto tell = [this, generation, current](const analyzer::Run& run) {
+    const auto on_found = [this, generation, current](const analyzer::Run& run) {
       const QString about = QString::fromStdString(view::about(run));
       QMetaObject::invokeMethod(
           this,
@@ -73,7 +73,7 @@ void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOp
           Qt::QueuedConnection);
     };
     auto model = std::make_shared<Result<std::shared_ptr<const view::Model>>>(
-        view::load_model(paths, options, progress_of(generation), with_events, tell));
+        view::load_model(paths, options, progress_of(generation), with_events, on_found));
     return [this, generation, current, model] {
       if (*current != generation) return;
       if (model->ok()) {

@@ -70,7 +70,7 @@ class Worker : public QObject {
   void related(const dprof::view::SlicePlace& place,
                const std::vector<dprof::analyzer::RelatedRow>& rows);
   void counted(const std::function<void(dprof::view::CountedFigures&)>& take);
-  // Of ask(): which rank is read, and what came of it.
+  // Of ask(): which rank is read, and the result.
   void asking(const QString& stage, double share);
   void answered(std::shared_ptr<dprof::analyzer::SqlAnswer> answer, dprof::DurationNs took);
   void exporting(const QString& stage, double share);
@@ -80,7 +80,8 @@ class Worker : public QObject {
  private:
   void start(std::function<std::function<void()>()> job) { start_in(pool_, std::move(job)); }
   void start_in(QThreadPool& pool, std::function<std::function<void()>()> job);
-  // Tells of a job that belongs to what is opened; false once something else is being opened.
+  // Reports the progress of a job that belongs to what is opened; false once something else is
+  // being opened.
   [[nodiscard]] analyzer::Progress progress_of(uint64_t generation);
 
   QThreadPool pool_;

@@ -140,7 +140,7 @@ TEST_F(DocksTest, AFlameAddsUpItsStacks) {
   EXPECT_EQ(tree.nodes[1].self_ns, (300 - 3 * (10 + 35 + 10)) * kMs);
   for (const FlameNode& node : tree.nodes) {
     if (node.name == "forward") {
-      EXPECT_EQ(node.offset_ns, 0) << "the most expensive stands left";
+      EXPECT_EQ(node.offset_ns, 0) << "the most expensive is on the left";
     }
   }
   EXPECT_EQ(tree.depth, 2);

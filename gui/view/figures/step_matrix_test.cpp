@@ -55,7 +55,7 @@ TEST(StepMatrixTest, WhatARankDoesNotHaveIsUnknownAndNotZero) {
   EXPECT_EQ(lengths.rank_mean_ns[1], test::kStepNs);
   EXPECT_LT(lengths.level_of(kUnknown), 0);
   const StepMatrix delays = step_matrix(model, Metric::kOwnDelay, RankOrder::kByValue);
-  EXPECT_THAT(delays.ranks, ElementsAre(2U, 1U, 0U)) << "what is unknown stands last";
+  EXPECT_THAT(delays.ranks, ElementsAre(2U, 1U, 0U)) << "unknown ranks are last";
   EXPECT_EQ(delays.rank_mean_ns[2], kUnknown);
 }
 

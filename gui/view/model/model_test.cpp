@@ -111,7 +111,7 @@ TEST_F(ModelTest, WhichRunItIsIsSaidBeforeItIsRead) {
       << said[1];
   EXPECT_EQ(said[2], "reading the traces");
   EXPECT_EQ(said.back(), "putting together what is shown");
-  EXPECT_EQ(std::ranges::count(said, "match"), 0) << "stages are told in words";
+  EXPECT_EQ(std::ranges::count(said, "match"), 0) << "stages are given in words";
 }
 
 }  // namespace

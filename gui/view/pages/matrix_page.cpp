@@ -309,7 +309,7 @@ class MatrixPainter {
     for (const size_t r : labelled_places(count, box_.h, kMatrixLabelled, chosen)) {
       const int middle =
           box_.y + (position_of(r, count, box_.h) + position_of(r + 1, count, box_.h)) / 2;
-      const int top = std::max(middle - kMatrixLabelled / 2, box_.y - 3);  // the axis stands above
+      const int top = std::max(middle - kMatrixLabelled / 2, box_.y - 3);  // the axis is above
       list().text({kMatrixMargin, top, kMatrixLabelWidth - 10, kMatrixLabelled},
                   say("rank {}", map_.ranks[r]), style_of(r, Align::kRight));
     }

@@ -46,7 +46,7 @@ inline constexpr std::array<PageInfo, 9> kPages = {{
   for (size_t p = 0; p < kPages.size(); ++p) {
     if (kPages[p].word == word) return static_cast<Page>(p);
   }
-  if (word == "tracks") return Page::kTimeline;  // the docks stand beside it
+  if (word == "tracks") return Page::kTimeline;  // the docks are beside it
   return std::nullopt;
 }
 
