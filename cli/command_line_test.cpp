@@ -110,7 +110,7 @@ TEST(CommandLineTest, WhatCannotBeReadIsThree) {
   EXPECT_EQ(run_dprof(scratch, {"report", "text.dprof"}).code, 3);
 }
 
-TEST(CommandLineTest, TellsItsVersion) {
+TEST(CommandLineTest, SaysItsVersion) {
   const TemporaryFolder scratch;
   const Ended ended = run_dprof(scratch, {"--version"});
   EXPECT_EQ(ended.code, 0);

@@ -35,7 +35,7 @@ TEST(OptionVariablesTest, LongNamesInCapitals) {
   EXPECT_EQ(options.app.get_option("--help")->get_envname(), "");
 }
 
-TEST(OptionVariablesTest, TellsOfNamesThatSetNothing) {
+TEST(OptionVariablesTest, ReportsNamesThatSetNothing) {
   const Options options;
   const char* environment[] = {"DPROF_TEST_RANKS=2", "DPROF_TEST_ON_HANK=x", "DPROF_TEST_FOO=1",
                                "DPROF_OTHER=1", nullptr};

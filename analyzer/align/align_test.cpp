@@ -293,7 +293,7 @@ TEST(Align, CollectivesThatCannotBeAreCounted) {
   EXPECT_THAT(alignment.diagnostics, Contains(Field(&Diagnostic::code, "clock_violations")));
 }
 
-TEST(Align, ClocksOfOneHostNameAreToldApart) {
+TEST(Align, ClocksOfOneHostNameAreDistinguished) {
   Job job;
   job.make();
   for (TraceFile& trace : job.traces) trace.host = "node";

@@ -365,7 +365,7 @@ TEST_P(RasterTest, SumsAreExactOverAnyWindows) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RasterTest, ::testing::Range<uint64_t>(1, 11));
 
-TEST(OwnClockTest, StandsStillWhileHeldUp) {
+TEST(OwnClockTest, StopsWhileHeldUp) {
   RankDigest digest = rank_until(100);
   call(digest, 20, 20, 40);
   call(digest, 60, 60, 70);

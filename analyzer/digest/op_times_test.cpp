@@ -21,7 +21,7 @@ IntervalSet communication(int64_t count) {
   return set;
 }
 
-TEST(OpTimesTest, TellsBesideFromAlone) {
+TEST(OpTimesTest, DistinguishesBesideFromAlone) {
   OpTimesGatherer gatherer(communication(30), 100);
   TraceNs covered = kNever;
   for (int64_t i = 0; i < 30; ++i) {

@@ -47,7 +47,7 @@ RankLanes lanes_of_rows(const std::vector<HostRangeRow>& rows) {
   return lanes_of(path);
 }
 
-TEST(LoadLanes, TellsWhereRecordsAreMissing) {
+TEST(LoadLanes, SaysWhereRecordsAreMissing) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "rank-00000.dprof";
   Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::create(path);
@@ -310,7 +310,7 @@ TEST(StreamLanes, StreamsStandInTheOrderOfTheirNumbers) {
   EXPECT_THAT(names, ElementsAre("stream 7", "stream 13", "stream 20"));
 }
 
-TEST(DescribeRow, TellsARowInWords) {
+TEST(DescribeRow, DescribesARowInWords) {
   const TemporaryFolder folder;
   RunSpec spec;
   spec.steps = 2;

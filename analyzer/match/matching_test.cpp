@@ -235,7 +235,7 @@ TEST(GroupsTest, OneMemberIsMatchedAndNotCompared) {
   EXPECT_FALSE(matching.instances[0].comparable);
 }
 
-TEST(KeysTest, CallsThatShareANumberAreToldApartByOrder) {
+TEST(KeysTest, CallsThatShareANumberAreDistinguishedByOrder) {
   TestRun run(2);
   const size_t group = run.group({0, 1});
   for (int rank = 0; rank < 2; ++rank) {

@@ -42,7 +42,7 @@ void PrintTo(const CategoryCase& one, std::ostream* out) { *out << one.name; }
 
 class MemoryCategoriesTest : public ::testing::TestWithParam<CategoryCase> {};
 
-TEST_P(MemoryCategoriesTest, TheBytesAtThePeakAreToldRightly) {
+TEST_P(MemoryCategoriesTest, TheBytesAtThePeakAreAttributedCorrectly) {
   const Training training(GetParam().spec);
   const Analysed result = analysed(training);
   ASSERT_TRUE(result.memory);

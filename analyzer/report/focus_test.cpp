@@ -21,7 +21,7 @@ TEST(SeenFrom, KeepsWhatIsThatRanks) {
   EXPECT_EQ(seen.phases->front().per_rank.size(), 1U);
 }
 
-TEST(SeenFrom, KeepsWhatStandsForTheRun) {
+TEST(SeenFrom, KeepsWhatDescribesTheRun) {
   const Report whole = sample_report();
   const Report seen = seen_from(whole, 0);
   EXPECT_EQ(seen.run.ranks, whole.run.ranks);
@@ -36,7 +36,7 @@ TEST(SeenFrom, MessagesOfBothSidesStay) {
   EXPECT_EQ(seen_from(whole, 0).point_to_point->size(), 1U);  // the one to rank 0
 }
 
-TEST(SeenFrom, ASymptomWhoseCauseIsNotShownStandsForItself) {
+TEST(SeenFrom, ASymptomWhoseCauseIsNotShownStaysAFinding) {
   const Report whole = sample_report();  // 0: of rank 1; 1: of no rank, a symptom of 0
   ASSERT_TRUE((*whole.findings)[1].caused_by);
   const Report from_zero = seen_from(whole, 0);

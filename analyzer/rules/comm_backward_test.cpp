@@ -36,7 +36,7 @@ CommRun waiting() {
   return run;
 }
 
-TEST(BlockingWait, BackwardStandsStillForEachReduction) {
+TEST(BlockingWait, BackwardWaitsForEachReduction) {
   CommRun run = waiting();
   const std::vector<Finding> findings = found_comm_backward(run, "comm.blocking-wait");
   ASSERT_THAT(findings, SizeIs(1));

@@ -90,7 +90,7 @@ TEST(OrderRepeats, SameSamplesInAnotherOrder) {
   EXPECT_THAT(run.of(input_rules(), "input.order-repeats"), IsEmpty());
 }
 
-TEST(OrderRepeats, AnEpochOfTwoBatchesTellsNothing) {
+TEST(OrderRepeats, AnEpochOfTwoBatchesShowsNothing) {
   RuleRun run(1);
   run.batches(0, 2, [](int64_t step) { return hash(0, step % 2); });
   EXPECT_THAT(run.of(input_rules(), "input.order-repeats"), IsEmpty());

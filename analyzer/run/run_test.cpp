@@ -72,7 +72,7 @@ class OpenRunTest : public ::testing::Test {
   test_support::RunSpec spec_;
 };
 
-TEST_F(OpenRunTest, ReadsWhatMetaTells) {
+TEST_F(OpenRunTest, ReadsWhatMetaContains) {
   const auto run = open_run({folder()});
   ASSERT_TRUE(run.ok());
   EXPECT_EQ(run->name, "run1");
@@ -231,7 +231,7 @@ TEST_F(OpenRunTest, FoldersOfOneRunAreOneRun) {
   EXPECT_EQ(run->name, "run1");
 }
 
-TEST_F(OpenRunTest, RecordersOfOneHostAreToldApartByWhereTheyStarted) {
+TEST_F(OpenRunTest, RecordersOfOneHostDifferByWhereTheyStarted) {
   execute(trace(1), "UPDATE meta SET value = value + 2500 WHERE key = 'origin_monotonic_raw_ns'");
   const auto run = open_run({folder()});
   EXPECT_EQ(run->traces[0].shift_ns, 0);

@@ -121,7 +121,7 @@ TEST(NetworkTest, SlowGroupsWithoutACommonHostAreNobodysLink) {
   EXPECT_TRUE(verdicts.front().named);
 }
 
-TEST(NetworkTest, WhereGroupsCanBeToldApartTheySpeak) {
+TEST(NetworkTest, GroupsThatCanBeDistinguishedDecide) {
   NetworkJob job(30 * kNetworkMs, 28 * kNetworkMs);
   job.study.links.hosts.push_back({.host = "b", .ranks = {1}, .excess_ns = 20 * kNetworkMs});
   const std::vector<Verdict> verdicts = job.verdicts();

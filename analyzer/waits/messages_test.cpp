@@ -110,7 +110,7 @@ TEST(MessagesTest, PeersAreNumbersInTheCommunicator) {
   EXPECT_THAT(counts_of(digests), ElementsAre(Counts{4, 6, 1}));
 }
 
-TEST(MessagesTest, WithoutMembersEachRankTellsItsOwnNumber) {
+TEST(MessagesTest, WithoutMembersEachRankGivesItsOwnNumber) {
   const std::vector<RankDigest> group = {
       RankCalls(4, {0, 1}).send(1, 100, 200).only_own_number(0).digest(),
       RankCalls(6, {0, 1}).receive(0, 100, 200).only_own_number(1).digest()};

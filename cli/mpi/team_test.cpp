@@ -174,7 +174,7 @@ TEST_F(TeamDigests, AreThoseOfOneProcess) {
 }
 
 // A trace that one process cannot read is read by number 0, which says why.
-TEST_F(TeamDigests, ADamagedTraceIsToldAsByOneProcess) {
+TEST_F(TeamDigests, ADamagedTraceIsReportedAsByOneProcess) {
   std::filesystem::resize_file(run_.traces[3].path, 1000);
   {
     std::jthread other([&] {

@@ -299,7 +299,7 @@ TEST_F(MainWindowTest, TheSameStateGivesTheSamePixels) {
   EXPECT_EQ(once, window.grab().toImage());
 }
 
-TEST_F(MainWindowTest, AScreenReaderIsToldOfTheRows) {
+TEST_F(MainWindowTest, AScreenReaderReadsTheRows) {
   QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(&window.canvas());
   ASSERT_NE(canvas, nullptr);
   EXPECT_EQ(canvas->childCount(), 0) << "nothing is open";

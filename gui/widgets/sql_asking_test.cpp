@@ -76,7 +76,7 @@ TEST_F(SqlAskingTest, TypingAsksAndLettersStayInTheField) {
   EXPECT_FALSE(window.grab().isNull());
 }
 
-TEST_F(SqlAskingTest, AnErrorStandsBesideTheResultBefore) {
+TEST_F(SqlAskingTest, AnErrorIsBesideTheResultBefore) {
   ask(QStringLiteral("SELECT 7"));
   ask(QStringLiteral("SELECT strat_ns FROM step"));
   EXPECT_EQ(state()["sql"]["rows"], 2);

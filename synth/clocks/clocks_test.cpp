@@ -23,7 +23,7 @@ TEST(HostClock, WandersBackToWhereItWas) {
   EXPECT_GT(clock.trace(5 * kSecond), 5 * kSecond + 500);
 }
 
-TEST(HostClock, TellsApartWhatJumps) {
+TEST(HostClock, DistinguishesWhatJumps) {
   const ClockSpec base{.at_s = 5};
   const auto gained = [](const ClockSpec& spec) {
     const HostClock clock(spec, 0, 0);

@@ -214,7 +214,7 @@ std::vector<schema::SystemSampleRow> samples_of(const TraceReader& reader, std::
 }
 
 // As a recorder does: in the trace of its first rank, by NVML's index, found through the UUID.
-TEST_F(Written, AHostsFirstTraceTellsOfItsDevices) {
+TEST_F(Written, AHostsFirstTraceListsItsDevices) {
   Spec spec = small(Shape::kGpu);
   spec.steps = 30;
   spec.faults = {{.name = "gpu-throttle", .rank = 3}};

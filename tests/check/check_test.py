@@ -87,7 +87,7 @@ class LayersTest(Case):
         self.assert_finds(layers.check, {"analyzer/match/a.cpp": '#include "analyzer/waits/b.h"\n'}, "analyzer/match/a.cpp:1",
                           "analyzer/match may not include analyzer/waits/b.h")
 
-    def test_and_not_what_stands_above_or_beside(self):
+    def test_and_not_what_is_above_or_beside(self):
         for header in ("analyzer/analysis.h", "analyzer/import/import.h"):
             with self.subTest(header):
                 self.assert_finds(layers.check, {"analyzer/rules/a.cpp": f'#include "{header}"\n'}, header)
@@ -95,7 +95,7 @@ class LayersTest(Case):
                                           "analyzer/analysis.cpp": '#include "analyzer/rules/b.h"\n',
                                           "analyzer/import/a.cpp": '#include "analyzer/vocabulary/b.h"\n'})
 
-    def test_what_stands_beside_the_stages_knows_no_neighbour(self):
+    def test_what_is_beside_the_stages_knows_no_neighbour(self):
         self.assert_passes(layers.check, {"analyzer/compare/a.cpp": '#include "analyzer/lanes/b.h"\n'})
         self.assert_finds(layers.check, {"analyzer/compare/a.cpp": '#include "analyzer/import/b.h"\n'},
                           "analyzer/compare may not")
@@ -210,7 +210,7 @@ class WidthsTest(Case):
         self.assert_finds(prose.check_widths, {"scripts/a": "", "base/a.h": f"// {'word ' * 20}\n"}, "base/a.h:1", "100")
         self.assert_passes(prose.check_widths, {"base/a.h": f'"{WIDE}"\n'})
 
-    def test_editors_are_told_the_same(self):
+    def test_editors_are_configured_the_same(self):
         said = re.findall(r"max_line_length = (\d+)", (ROOT / ".editorconfig").read_text())
         self.assertEqual([int(width) for width in said], [prose.CPP_WIDTH, prose.PROSE_WIDTH, prose.SCRIPT_WIDTH])
         self.assertIn(f"ColumnLimit: {prose.CPP_WIDTH}", (ROOT / ".clang-format").read_text())
@@ -353,7 +353,7 @@ class AloneTest(CompiledCase):
             self.assertIn(f"{looked_at} looked at now", tree.notes[0])
         self.assertEqual(len(problems), 2)
 
-    def test_the_rest_is_told(self):
+    def test_the_rest_is_reported(self):
         tree = self.built({"base/a.cpp": "", "base/b.cpp": "", "base/c.cpp": "", "base/d.h": ""})
         self.look(compiled.check_alone, tree, most=3)
         self.assertEqual(len(tree.notes), 1)
@@ -367,12 +367,12 @@ class AloneTest(CompiledCase):
             self.assertEqual(self.look(compiled.check_alone, tree, most=2), [])
             self.assertIn(f"{looked_at} looked at now, 1 older files not", tree.notes[0])
 
-    def test_no_build_is_told(self):
+    def test_no_build_is_reported(self):
         tree = self.tree_of({"base/a.cpp": ""})
         self.look(compiled.check_alone, tree)
         self.assertIn("not looked at", tree.notes[0])
 
-    def test_what_is_not_built_is_told(self):
+    def test_what_is_not_built_is_reported(self):
         tree = self.built({"base/a.cpp": ""})
         tree = self.tree_of({"gui/b.cpp": "bad\n"})
         self.assertEqual(self.look(compiled.check_alone, tree), [])

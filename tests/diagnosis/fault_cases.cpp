@@ -14,7 +14,7 @@ using synth::Technique;
 enum class On : uint8_t { kBoth, kCpu, kGpu };
 enum class Over : uint8_t { kReplicas, kReplicasAndStages, kStages, kHosts };
 
-// A kind of fault, and what is to be said of it.
+// A kind of fault, and what the report must say about it.
 struct Kind {
   std::string_view name;
   std::string_view fault;  // synth's
@@ -222,8 +222,8 @@ void set_culprit(const Kind& kind, size_t number, Case& one) {
   }
   set_when(kind, spec, fault);
   // Without marks nothing says what the host was at.
-  const bool told = kind.name == "checkpoint" || kind.name == "rank0-work";
-  if (told && spec.marks != synth::Marks::kMarker) expected.causes.emplace_back("host");
+  const bool by_marks = kind.name == "checkpoint" || kind.name == "rank0-work";
+  if (by_marks && spec.marks != synth::Marks::kMarker) expected.causes.emplace_back("host");
   one.spec.faults.push_back(fault);
   one.expected.push_back(expected);
   if (kind.name != "two-stragglers") return;

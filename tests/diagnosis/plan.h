@@ -33,7 +33,7 @@ struct Case {
 
 // All of them, ordered so that every Nth is a fair sample. Of another seed not only what is drawn
 // differs, but also which size, technique, noise and culprit meet in a case: 0 are those of which
-// results are kept, any other tells whether they were only learnt by heart.
+// results are kept, any other shows whether they were only learnt by heart.
 [[nodiscard]] std::vector<Case> all_cases(size_t seed = 0);
 
 }  // namespace dprof::diagnosis

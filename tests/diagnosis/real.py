@@ -2,7 +2,7 @@
 """The real half of the scoreboard: dprof-trainer and Python scripts with faults, recorded and reported.
 
 The truth of a cost is what it costs: beside each run with a fault there is one of the same program in which the fault strikes
-in blocks of steps, by turns, and the program's own clock tells what they take more than their neighbours. A virtual machine's
+in blocks of steps, by turns, and the program's own clock shows how much longer these are. A virtual machine's
 cores differ by ten percent from second to second; blocks that follow each other share that, whole runs do not. What other
 programs did meanwhile is measured; a disturbed run is done again.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case of the plan: generated, analysed, and told as a line of JSON. Judging is another's work
-// (score.py), by the same rules for generated and for real runs.
+// One case of the plan: generated, analysed, and written as a line of JSON. score.py
+// judges it, by the same rules for generated and for real runs.
 #pragma once
 
 #include <filesystem>

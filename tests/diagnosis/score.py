@@ -50,7 +50,7 @@ class Judged:
 
     @property
     def cost_errors(self):
-        """|told - true| / true of the culprit, where there is one, and the truth is sharp enough to judge by (SHARP). Two that
+        """|found - true| / true of the culprit, where there is one, and the truth is sharp enough to judge by (SHARP). Two that
         hide each other have no price of their own."""
         errors = []
         if len(self.line.get("expected", [])) != 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one end-to-end case, or lists them all. Needs nothing but Python's standard library.
+"""Runs one end-to-end case, or lists them all. Needs only Python's standard library.
 
     run.py --list                     MODULE.CASE, a line each
     run.py MODULE.CASE                runs it; exit code 0 passed, 1 failed, 77 skipped

@@ -156,7 +156,7 @@ class EndToEnd(unittest.TestCase):
         return trace
 
     def undisturbed(self, record):
-        """What `record` returns, from a run during which other programs left it its cores: times of another tell nothing.
+        """What `record` returns, from a run during which other programs left it its cores: times of another show nothing.
 
         A run is done again for a measured disturbance only, never for its result."""
         for _ in range(ATTEMPTS):

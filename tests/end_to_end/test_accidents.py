@@ -115,7 +115,7 @@ class Accidents(EndToEnd):
             self.assertEqual(trace.value("SELECT count(*) FROM step"), 60)
 
     def test_stopped_recorder_counts_what_it_lost(self):
-        """Rings fill while the recorder stands still: training goes on, the losses are counted and told."""
+        """Rings fill while the recorder is stopped: training goes on, the losses are counted and reported."""
         self.need_trainer()
         recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--detail", "full", "--", TRAINER,
                               "--model", "toy", "--steps", 6000, "--log-every", 100000)

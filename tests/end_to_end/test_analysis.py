@@ -7,7 +7,7 @@ from support import DPROF, EndToEnd
 
 
 def kineto(rank, ranks=2, steps=6, late_ms=0):
-    """A small GPU training as Kineto tells it, in microseconds: per step one compute kernel and one all-reduce."""
+    """A small GPU training as Kineto writes it, in microseconds: per step one compute kernel and one all-reduce."""
     events = []
     correlation = 0
     for step in range(steps):
@@ -36,7 +36,7 @@ class Imported(EndToEnd):
         done = self.command(DPROF, "import", *arguments, "-o", self.run_folder)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def told(self, *options):
+    def report_of(self, *options):
         done = self.command(DPROF, "report", self.run_folder, "--format", "json", *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
@@ -52,7 +52,7 @@ class Import(Imported):
     def test_two_ranks_are_found_by_content(self):
         files = [self.write("a.json", kineto(1)), self.write("b.bin", kineto(0), packed=True)]
         self.import_files(*files)
-        report = self.told()
+        report = self.report_of()
         self.assertEqual(report["run"]["ranks"], 2)
         self.assertEqual(report["run"]["steps"]["count"], 6)
         self.assertEqual([rank["rank"] for rank in report["gpu_rows"]["per_rank"]], [0, 1])
@@ -69,7 +69,7 @@ class Import(Imported):
         cut = self.write("cut.json", whole[:len(whole) * 2 // 3])
         done = self.command(DPROF, "import", cut, "-o", self.run_folder)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertGreater(self.told()["gpu_rows"]["per_rank"][0]["rows"], 4)
+        self.assertGreater(self.report_of()["gpu_rows"]["per_rank"][0]["rows"], 4)
 
     def test_what_is_no_recording_is_refused_and_leaves_nothing(self):
         done = self.command(DPROF, "import", self.write("text.json", b"not a trace"), "-o", self.run_folder)
@@ -94,7 +94,7 @@ class ReportOptions(Imported):
         self.import_files(*files)
 
     def test_one_rank_is_shown_and_all_are_analysed(self):
-        report = self.told("--rank", 1)
+        report = self.report_of("--rank", 1)
         self.assertEqual(report["run"]["ranks"], 2)
         self.assertEqual([rank["rank"] for rank in report["breakdown"]["per_rank"]], [1])
         done = self.command(DPROF, "report", self.run_folder, "--rank", 9)
@@ -102,7 +102,7 @@ class ReportOptions(Imported):
         self.assertIn("rank 9", done.stderr)
 
     def test_rows_are_counted_as_asked(self):
-        every, linked, steps = (self.told("--rows", rows)["gpu_rows"] for rows in ("all", "linked", "steps-hta"))
+        every, linked, steps = (self.report_of("--rows", rows)["gpu_rows"] for rows in ("all", "linked", "steps-hta"))
         self.assertEqual([rows["filter"] for rows in (every, linked, steps)], ["all", "linked", "steps-hta"])
         self.assertEqual(every["per_rank"][0]["rows"], linked["per_rank"][0]["rows"])
         self.assertEqual(steps["per_rank"][0]["rows"], 10)  # the last step is left out
@@ -113,7 +113,7 @@ class ReportOptions(Imported):
         self.assertIn("#### Where a step goes", text)
 
     def test_a_finding_is_explained(self):
-        findings = self.told()["findings"]
+        findings = self.report_of()["findings"]
         self.assertTrue(findings)
         for number, finding in enumerate(findings, 1):
             done = self.command(DPROF, "report", self.run_folder, "--explain", number)
@@ -138,7 +138,7 @@ class ReportOptions(Imported):
         self.assertNotIn("\nCOLLECTIVES ", text)
 
     def test_the_second_report_is_the_same(self):
-        first = self.told()
+        first = self.report_of()
         self.assertTrue(list((self.run_folder / ".digest").iterdir()))
-        self.assertEqual(self.told(), first)
-        self.assertEqual(self.told("--no-cache"), first)
+        self.assertEqual(self.report_of(), first)
+        self.assertEqual(self.report_of("--no-cache"), first)

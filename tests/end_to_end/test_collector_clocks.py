@@ -257,7 +257,7 @@ class Folders(Recorders):
         self.check_whole(trace)
         self.assertEqual(trace.value("SELECT count(*) FROM host_range"), 50)
 
-    def test_a_full_disk_is_told_clearly(self):
+    def test_a_full_disk_is_reported_clearly(self):
         if os.geteuid() != 0:
             self.skipTest("only root may mount a small disk")
         disk = self.folder / "disk"

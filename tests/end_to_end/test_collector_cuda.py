@@ -59,7 +59,7 @@ class Fake(EndToEnd):
         self.record_probe("door", FAKE_CUPTI_ALL="39", RANK="0", WORLD_SIZE="1")
         self.assertIn("dprof: cupti_taken: rank 0: off: CUPTI belongs to ", self.done.stderr)
 
-    def test_nothing_is_told_of_what_was_not_asked_for(self):
+    def test_what_was_not_asked_for_is_not_reported(self):
         # Nothing is recorded then, so there is no trace either.
         done = self.record("sh", "-c", f"yes go | {TEST_BIN / 'cuda_probe'} door", options=("--cuda", "off"),
                            FAKE_CUPTI_ALL="39", DPROF_CUPTI_LIBRARY=str(TEST_BIN / "libfake_cupti.so"), RANK="0",

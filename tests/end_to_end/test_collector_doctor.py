@@ -89,7 +89,7 @@ class Doctor(EndToEnd):
         self.assertIn("no python3", self.checks(PATH=str(self.folder))["Python's torch"]["found"])
 
     def torch_in(self, name, version, whole):
-        """A folder of packages with a torch, as far as its files tell."""
+        """A folder of packages with a torch, as far as its files show."""
         package = self.folder / name / "torch"
         (package / "lib").mkdir(parents=True)
         (package / "__init__.py").write_text("raise ImportError('nobody imports it')\n")

@@ -65,7 +65,7 @@ class Launchers(Probed):
             self.assertEqual(recorder.returncode, 128 + signal.SIGABRT, messages)
             said += [line for line in messages.splitlines() if "FAILED" in line]
         self.assertEqual(len([line for line in said if re.search(r"FAILED: ranks? \d", line)]), 1, said)
-        # Whoever looked before there was anything to tell is silent.
+        # Whoever looked before there was anything to report is silent.
         others = [line for line in said if re.fullmatch(r"dprof: FAILED: the recorder \S+-\d+ says why", line)]
         self.assertEqual(len(others), len(said) - 1, said)
         self.assertTrue(others)

@@ -18,7 +18,7 @@ class Local(Probed):
         self.local = ("--local", self.disk)
 
     def check_moved(self, run=None):
-        """Nothing is left on the node's disk, and nothing but a run (and its digests) in the run folder."""
+        """Nothing is left on the node's disk, and only a run (and its digests) is in the run folder."""
         self.assertEqual(list(self.disk.iterdir()), [])
         names = {path.name for path in (run or self.run_folder).iterdir()}
         self.assertEqual({name for name in names if not name.startswith("rank-")} - {".digest"}, {"run.json"})
@@ -28,8 +28,8 @@ class Local(Probed):
         self.assertEqual(done.returncode, want, done.stderr)
         return done.stderr
 
-    def told(self, code, run=None):
-        """What the report says of it; None = nothing."""
+    def diagnostic(self, code, run=None):
+        """The diagnostic of the report with this code, or None."""
         return next((one for one in self.report(run)["recording"]["diagnostics"] if one["code"] == code), None)
 
     def unknowns(self):
@@ -162,33 +162,33 @@ class Local(Probed):
         self.assertIn(f"--local: {self.disk}: Not a directory; recording into {self.run_folder}", done.stderr)
         self.assertNotIn("not_local", done.stderr, "it is said once, at the start")
         self.check_marks()
-        told = self.told("not_local")
-        self.assertEqual((told["count"], told["severity"]), (1, "info"))
-        self.assertIn(f"did not use --local: {self.disk}: Not a directory", told["text"])
+        diagnostic = self.diagnostic("not_local")
+        self.assertEqual((diagnostic["count"], diagnostic["severity"]), (1, "info"))
+        self.assertIn(f"did not use --local: {self.disk}: Not a directory", diagnostic["text"])
         self.assertIn("give --local a folder", self.unknowns())
 
     def test_each_recorder_without_its_disk_is_counted(self):
         self.disk.write_text("a file")
         for rank in (0, 1):
             self.finish(self.start_rank(rank), 0)
-        self.assertEqual(self.told("not_local")["count"], 2)
+        self.assertEqual(self.diagnostic("not_local")["count"], 2)
 
     def test_a_trace_that_was_left_is_counted(self):
-        """Whoever reads the run without it is told so, and where it is; after `recover` it is there."""
+        """Whoever reads the run without it is warned, and learns where it is; after `recover` it is there."""
         self.finish(self.start_rank(0), 0)
         slow = self.start_rank(1, DPROF_FAKE_FS_DELAY_US="500000")
         support.wait_until(lambda: list(self.run_folder.glob(".*.part")), 60, "a trace is being moved")
         slow.send_signal(signal.SIGINT)
         slow.communicate(timeout=60)
         (left,) = self.disk.iterdir()
-        told = self.told("traces_left")
-        self.assertEqual((told["count"], told["severity"]), (1, "data_loss"))
-        self.assertIn(f"1 trace on {socket.gethostname()}, in {left}: ", told["text"])
-        self.assertIn("was not waited for", told["text"])
+        diagnostic = self.diagnostic("traces_left")
+        self.assertEqual((diagnostic["count"], diagnostic["severity"]), (1, "data_loss"))
+        self.assertIn(f"1 trace on {socket.gethostname()}, in {left}: ", diagnostic["text"])
+        self.assertIn("was not waited for", diagnostic["text"])
         self.assertIn("`dprof recover RUN` on that node moves them", self.unknowns())
         away = left.rename(self.folder / "away")
-        self.assertEqual(self.told("traces_left")["count"], 1, "on another node the note tells how many")
+        self.assertEqual(self.diagnostic("traces_left")["count"], 1, "on another node the note gives the number")
         away.rename(left)
         self.recover(0)
-        self.assertIsNone(self.told("traces_left"))
+        self.assertIsNone(self.diagnostic("traces_left"))
         self.check_marks(1)

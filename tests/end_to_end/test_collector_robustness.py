@@ -154,7 +154,7 @@ class Overload(Probed):
         trace = self.check_sum(2 * 400_000, self.ranges)
         self.assertEqual(trace.value("SELECT count(*) FROM host_range WHERE duration_ns IS NULL"), 0)
 
-    def test_a_recorder_that_stands_still(self):
+    def test_a_stopped_recorder(self):
         """A paced writer, and a recorder that is stopped for a while: only what came meanwhile is lost."""
         counter = self.folder / "counter"
         count = 60_000
@@ -174,7 +174,7 @@ class Overload(Probed):
 
 
 class Limits(Probed):
-    """Where there is no room, the job goes on and somebody is told."""
+    """Where there is no room, the job goes on and somebody is warned."""
 
     def test_full_disk(self):
         """The trace cannot be written: the job ends well, exit code 5, and what did not fit is counted."""

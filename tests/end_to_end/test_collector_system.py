@@ -73,7 +73,7 @@ class SystemSamples(EndToEnd):
     def check_looks_at_the_main_thread(self):
         """20 a second, also of a thread that does nothing."""
         if not pathlib.Path("/proc/self/syscall").exists():
-            self.skipTest("this kernel does not tell what a thread waits for")
+            self.skipTest("this kernel does not show what a thread waits for")
         for rank in (0, 1):
             trace = self.trace(rank)
             looks = self.samples(trace, "thread.wait", self.main_thread(trace))
@@ -124,9 +124,9 @@ class SystemSamples(EndToEnd):
         self.assertGreater(waited, 0.15 * elapsed)  # both compute most of the time, one at a time
         self.assertLess(used, 1.1 * elapsed)
 
-    def test_a_missing_nvml_is_told(self):
+    def test_a_missing_nvml_is_reported(self):
         self.record_for(2, DPROF_NVML_LIBRARY="/nowhere/libnvidia-ml.so.1")
-        told = self.trace(0).rows("SELECT string.value FROM diagnostic JOIN string ON string.id = text_id "
+        rows = self.trace(0).rows("SELECT string.value FROM diagnostic JOIN string ON string.id = text_id "
                                   "WHERE code = 'not_sampled'")
-        self.assertEqual(len(told), 1)
-        self.assertIn("/nowhere/libnvidia-ml.so.1", told[0][0])
+        self.assertEqual(len(rows), 1)
+        self.assertIn("/nowhere/libnvidia-ml.so.1", rows[0][0])

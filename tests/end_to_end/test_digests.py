@@ -24,9 +24,9 @@ class Digests(Probed):
         self.assertEqual(list(kept), [f"rank-{rank:05}.dprof.digest" for rank in range(ranks)])
         for _, stamp in kept.values():
             self.assertRegex(stamp, r"^\d+:\d+:\d+:[0-9a-f]{8}$")
-        told = self.json_of(run)
+        report = self.json_of(run)
         self.assertEqual(self.kept(run), kept)
-        self.assertEqual(self.json_of(run, "--no-cache"), told)
+        self.assertEqual(self.json_of(run, "--no-cache"), report)
 
     def json_of(self, run=None, *options):
         done = self.command(DPROF, "report", run or self.run_folder, "--format", "json", *options)
@@ -111,11 +111,11 @@ class Digests(Probed):
         self.synth()
         shares = [self.start(DPROF, "digest", self.run_folder, "--shard", f"{share}/3") for share in (1, 2, 3)]
         twice = self.start(DPROF, "digest", self.run_folder)
-        told = self.json_of()
+        report = self.json_of()
         for process in (*shares, twice):
             _, messages = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 0, messages)
-        self.assertEqual(self.json_of(), told)
+        self.assertEqual(self.json_of(), report)
         self.check_kept(RANKS)
         self.assertEqual([path for path in (self.run_folder / ".digest").iterdir() if path.suffix == ".part"], [])
 

@@ -51,7 +51,7 @@ class DocsCommands(EndToEnd):
         return set(OPTION.findall(done.stdout)) | {"--help", "--version"} if done.returncode == 0 else None
 
     def problem(self, words):
-        """What is wrong with a command, or None. What stands behind `--` is another program's."""
+        """What is wrong with a command, or None. What follows `--` is another program's."""
         own = words[1:words.index("--")] if "--" in words else words[1:]
         name = PROGRAM.match(words[0])[1]
         if name in ON_TO_OTHERS:

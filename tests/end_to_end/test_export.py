@@ -98,9 +98,9 @@ class Export(EndToEnd):
         self.export("perfetto")
         done = self.command(python, "-c", DECODE, self.folder / "run.perfetto.gz")
         self.assertEqual(done.returncode, 0, done.stderr)
-        told = json.loads(done.stdout)
-        self.assertEqual((told["unknown"], told["bad"], told["open"], told["single_flows"]), (0, 0, 0, 0))
-        self.assertEqual(len(told["processes"]), 3, told["processes"])  # two ranks, and dprof's findings
+        found = json.loads(done.stdout)
+        self.assertEqual((found["unknown"], found["bad"], found["open"], found["single_flows"]), (0, 0, 0, 0))
+        self.assertEqual(len(found["processes"]), 3, found["processes"])  # two ranks, and dprof's findings
         expected, launches = collections.Counter(), 0
         for rank in range(2):
             trace = self.trace(rank)
@@ -109,12 +109,12 @@ class Export(EndToEnd):
                                                 "GROUP BY 1")))
             launches += trace.value("SELECT count(DISTINCT correlation) FROM gpu_activity WHERE correlation IN "
                                     "(SELECT correlation FROM host_range)")
-        self.assertEqual({word: told["begun"].get(word) for word in expected}, dict(expected))
+        self.assertEqual({word: found["begun"].get(word) for word in expected}, dict(expected))
         kernel_ns = sum(self.trace(rank).value("SELECT sum(duration_ns) FROM gpu_activity_text WHERE kind = 'kernel'")
                         for rank in range(2))
         # Two clocks are put on one axis: a length may change by their drift.
-        self.assertLess(abs(told["ns"]["kernel"] - kernel_ns), 1e-4 * kernel_ns)
-        self.assertGreaterEqual(told["flows"], launches)
+        self.assertLess(abs(found["ns"]["kernel"] - kernel_ns), 1e-4 * kernel_ns)
+        self.assertGreaterEqual(found["flows"], launches)
 
     def test_kineto_and_back_gives_equal_rows(self):
         """Kineto → dprof → Kineto → dprof, as PyTorch's profiler would have written the first."""
@@ -181,8 +181,8 @@ class Export(EndToEnd):
                 rows = list(csv.DictReader(file))
             self.assertEqual(len(rows), sum(self.trace(rank).value(f"SELECT count(*) FROM {table}") for rank in range(2)))
         with open(self.folder / "tables/gpu_activity.csv", newline="") as file:
-            told = sum(int(row["duration_ns"]) for row in csv.DictReader(file))
-        self.assertEqual(told, sum(self.trace(rank).value("SELECT sum(duration_ns) FROM gpu_activity") for rank in range(2)))
+            found = sum(int(row["duration_ns"]) for row in csv.DictReader(file))
+        self.assertEqual(found, sum(self.trace(rank).value("SELECT sum(duration_ns) FROM gpu_activity") for rank in range(2)))
 
     def test_parquet_holds_what_csv_does(self):
         """Every value of every table, read by pyarrow, is that of the CSV."""
@@ -204,8 +204,8 @@ class Export(EndToEnd):
             decoded = subprocess.run([python, "-c", DECODE_PARQUET, parquet], capture_output=True, text=True, check=True)
             for name, (head, rows) in json.loads(decoded.stdout).items():
                 with open(tables / f"{name}.csv", newline="") as file:
-                    told = list(csv.reader(file))
-                self.assertEqual(told, [head, *rows], name)
+                    found = list(csv.reader(file))
+                self.assertEqual(found, [head, *rows], name)
                 self.assertEqual(len(set(head)), len(head), name)
 
     def test_flame_graphs_hold_all_of_the_time(self):
@@ -226,9 +226,9 @@ class Export(EndToEnd):
         self.export("chrome", "--ranks", "1", "--steps", "3:5", "-o", "part")
         files = list((self.folder / "part").iterdir())
         self.assertEqual(len(files), 1)
-        told = json.loads(gzip.open(files[0]).read())
-        self.assertEqual(told["distributedInfo"]["rank"], 1)
-        steps = {event["name"] for event in told["traceEvents"] if event["name"].startswith("ProfilerStep#")}
+        found = json.loads(gzip.open(files[0]).read())
+        self.assertEqual(found["distributedInfo"]["rank"], 1)
+        steps = {event["name"] for event in found["traceEvents"] if event["name"].startswith("ProfilerStep#")}
         self.assertEqual(steps, {"ProfilerStep#3", "ProfilerStep#4"})
 
     def test_what_cannot_be_done_is_said(self):

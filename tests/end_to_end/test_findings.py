@@ -115,7 +115,7 @@ class Layout(Findings):
 
 
 class Start(Findings):
-    """Jobs that end before they train leave a trace without steps: what it tells is how each process ended."""
+    """Jobs that end before they train leave a trace without steps: it shows how each process ended."""
 
     def fails(self, *options, want=1, ranks=2):
         return self.findings("mistake", "--steps", 4, *FAILS_SOON, *options, want=want, ranks=ranks)

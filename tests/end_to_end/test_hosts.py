@@ -85,9 +85,9 @@ class Hosts(EndToEnd):
         self.need_trainer()
         truth = self.folder / "truth.json"
         self.hosts(2, "--", TRAINER, "--steps", 40, "--inject", "slow-link:rank=1,rate=20,from=20", "--truth", truth)
-        told = json.loads(truth.read_text())
-        self.assertEqual(told["injected"][0]["rate_mbit"], 20)
-        steps = told["ranks"][0]["step_ns"]
+        written = json.loads(truth.read_text())
+        self.assertEqual(written["injected"][0]["rate_mbit"], 20)
+        steps = written["ranks"][0]["step_ns"]
         # No load makes a slowed step shorter than its transfer, nor the quickest of 18 before much longer than it is.
         self.assertGreater(statistics.median(steps[21:]), 40 * support.MS)
         self.assertLess(min(steps[2:20]), 30 * support.MS)

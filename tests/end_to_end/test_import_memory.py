@@ -17,12 +17,12 @@ class ImportMemory(EndToEnd):
     def check_levels(self, rank, allocator, device=0):
         """Every kept event leaves the levels that the allocator had; the last ones are those of the final state."""
         trace = self.trace(rank)
-        told = [row for row in allocator.truth if row[0] != "free_requested"]
+        true_rows = [row for row in allocator.truth if row[0] != "free_requested"]
         kept = [event for event in allocator.kept() if event["action"] != "free_requested"]
         rows = trace.rows("SELECT kind, address, allocated_bytes, reserved_bytes FROM memory_event WHERE device_id = ? "
                           "ORDER BY id", device)
         self.assertGreaterEqual(len(rows), len(kept))
-        want = [(KINDS[action], *rest) for action, *rest in told[-len(kept):]]
+        want = [(KINDS[action], *rest) for action, *rest in true_rows[-len(kept):]]
         self.assertEqual([tuple(row) for row in rows[-len(kept):]], want)
         self.assertEqual(trace.rows("SELECT allocated_bytes, reserved_bytes FROM memory_sample WHERE device_id = ?", device),
                          [allocator.levels()])

@@ -9,7 +9,7 @@ from support import BIN, DPROF, EndToEnd
 SYNTH = BIN / "dprof-synth"
 LIBRARY = BIN.parent / "lib/libdprof_mpi.so"
 MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n")
-# One process of an MPI job that does as it is told, and one that leaves before MPI begins.
+# One process of an MPI job that does as it is asked, and one that leaves before MPI begins.
 DIFFERENT = """\
 import ctypes, os, sys, time
 how, command = sys.argv[1], sys.argv[2:]

@@ -164,7 +164,7 @@ class Stragglers(EndToEnd):
         self.check_injected("loader:rank=1,ms=40", 1, ("dataloader",))
 
     def test_a_wait_for_another_thread_is_no_sleep(self):
-        """At the end of a step, outside of every phase: the recorder's looks at the thread tell a lock from a sleep."""
+        """At the end of a step, outside of every phase: the recorder's samples of the thread show a lock, not a sleep."""
         self.check_injected("sync:rank=1,ms=40", 1, ("synchronisation",))
 
     def test_rank_zero_is_found_as_well(self):

@@ -35,11 +35,11 @@ class Scale(EndToEnd):
                             f"gpu-throttle:rank={CULPRIT},factor=1.15")
         self.assertEqual(done.returncode, 0, done.stderr)
         for what in ("from the traces", "from their digests"):
-            told, peak = self.peak_of(DPROF, "report", run, "--format", "json")
-            self.assertEqual([one["rank"] for one in json.loads(told)["stragglers"]], [CULPRIT], what)
+            report, peak = self.peak_of(DPROF, "report", run, "--format", "json")
+            self.assertEqual([one["rank"] for one in json.loads(report)["stragglers"]], [CULPRIT], what)
             self.assertLess(peak, PROGRAM + RANKS * MOST_PER_RANK, what)
 
-    def test_rank_that_did_not_join_is_told_in_few_lines(self):
+    def test_rank_that_did_not_join_is_reported_in_few_lines(self):
         """Flight-recorder dumps of a job that hangs."""
         dumps, run = self.folder / "dumps", self.folder / "run"
         done = self.command(sys.executable, FLIGHT_DUMPS, dumps, "--ranks", 256, "--missing", 77, "--calls", 24)
@@ -49,11 +49,11 @@ class Scale(EndToEnd):
         self.assertIn("256 files: flight_recorder", done.stderr)
         self.assertLess(len(done.stderr.splitlines()), 10)
         done = self.command(DPROF, "report", run, "--sections", "none")
-        told = " ".join(done.stdout.split())
-        self.assertIn("for rank 77, which never called it", told)
-        self.assertNotIn("exit code", told, "dumps do not say how processes ended")
-        self.assertNotIn("for 0 ns", told, "nor how long a rank waited")
-        self.assertIn("ranks 0–76, 78–255: running", told)
+        report = " ".join(done.stdout.split())
+        self.assertIn("for rank 77, which never called it", report)
+        self.assertNotIn("exit code", report, "dumps do not say how processes ended")
+        self.assertNotIn("for 0 ns", report, "nor how long a rank waited")
+        self.assertIn("ranks 0–76, 78–255: running", report)
         self.assertLessEqual(len(done.stdout[done.stdout.index("HANG"):].split("\n\n")[0].splitlines()), 20)
 
 

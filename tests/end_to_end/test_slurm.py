@@ -67,8 +67,8 @@ class Slurm(Probed):
         (self.folder / "job.sh").write_text("#!/bin/sh\n#SBATCH --array=1-3 --output=job-%a.out\n"
                                             f"dprof digest {self.run_folder} --shard $SLURM_ARRAY_TASK_ID/3\n")
         self.slurm("sbatch", "--wait", "job.sh")
-        told = [(self.folder / f"job-{number}.out").read_text() for number in (1, 2, 3)]
-        self.assertEqual(told, 3 * ["2 digests made, 0 already existed, 0 failed\n"])
+        printed = [(self.folder / f"job-{number}.out").read_text() for number in (1, 2, 3)]
+        self.assertEqual(printed, 3 * ["2 digests made, 0 already existed, 0 failed\n"])
 
     def test_one_recorder_around_srun(self):
         """`dprof record -- srun`: on one node the tasks reach the recorder."""

@@ -57,7 +57,7 @@ class TorchProbe(EndToEnd):
         self.record_trainer("--steps", 30, want=5, DPROF_TORCH_TRUST="none", DPROF_TORCH_LAYOUT="13")
         for rank in (0, 1):
             self.assertIn("cannot be read: TensorImpl's number of elements", self.trace(rank).meta["torch_source"])
-            told = self.trace(rank).rows("SELECT s.value FROM diagnostic d JOIN string s ON s.id = d.text_id "
+            rows = self.trace(rank).rows("SELECT s.value FROM diagnostic d JOIN string s ON s.id = d.text_id "
                                          "WHERE d.code = 'torch_version_mismatch'")
-            self.assertEqual(len(told), 1)
-            self.assertIn("TensorImpl", told[0][0])
+            self.assertEqual(len(rows), 1)
+            self.assertIn("TensorImpl", rows[0][0])

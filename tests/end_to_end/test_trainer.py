@@ -147,7 +147,7 @@ class Trainer(EndToEnd):
             self.assertEqual(process.returncode, 1)
             self.assertIn("NCCL", errors)
 
-    def test_state_of_each_rank_is_told(self):
+    def test_state_of_each_rank_is_reported(self):
         ranks = self.train("--model", "toy", "--batch", 10, "--steps", 20, "--optimizer", "adam", "--truth",
                            self.folder / "truth.json")
         outputs = [process.communicate(timeout=90)[0] for process in ranks]
@@ -164,8 +164,8 @@ class Trainer(EndToEnd):
                                           (2, 8, ("--strategy", "model-parallel")), (2, 16, ("--shares", "3,1"))):
             done = self.command(TRAINER, "--spawn", ranks, "--steps", 10, "--batch", 8, *arguments)
             self.assertEqual(done.returncode, 0, done.stderr)
-            told = re.search(r"done: 10 steps in ([\d.]+) s, .* ([\d]+) samples/s", done.stdout)
-            seconds, rate = float(told[1]), float(told[2])  # rounded
+            line = re.search(r"done: 10 steps in ([\d.]+) s, .* ([\d]+) samples/s", done.stdout)
+            seconds, rate = float(line[1]), float(line[2])  # rounded
             self.assertAlmostEqual(rate * seconds / (10 * samples), 1, delta=0.02 + 0.01 / seconds, msg=arguments)
 
     def test_threads_niceness_and_cores(self):

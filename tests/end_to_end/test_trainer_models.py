@@ -161,7 +161,7 @@ class RecordedModels(Training):
 
 
 class Data(Training):
-    """The toy model reads the samples; what they are tells the index hash."""
+    """The toy model reads the samples; the index hash shows which they are."""
 
     def read(self, *arguments, samples=12, batch=4, epochs=1, **how):
         return self.train("--model", "toy", "--samples", samples, "--batch", batch, "--epochs", epochs, *arguments, **how)

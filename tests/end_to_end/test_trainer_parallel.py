@@ -202,7 +202,7 @@ class SideWork(Parallel):
         self.assertEqual(len(re.findall(r"memory of rank 0: [\d.]+ MiB resident", said)), 2)
         self.assertEqual(len(re.findall(r"throughput \d+ samples/s on rank 0, [\d.]+ ms per step", said)), 2)
 
-    def test_every_rank_logs_if_told_so(self):
+    def test_every_rank_logs_if_asked_to(self):
         for only_0, count in (("0", 1), ("all", 2)):
             ended = self.end_of(self.start_ranks("--steps", 3, "--log-rank", only_0))
             self.assertEqual(sum("step 0 loss" in output for _, output, _ in ended), count)

@@ -44,9 +44,9 @@ class Table(EndToEnd):
 
     def test_options_on_the_page_and_in_the_program_are_the_same(self):
         known = set(re.findall(r"--[a-z][\w-]*", self.command(TRAINER, "--help").stdout)) - {"--help"}
-        told = set(re.findall(r"`(--[a-z][\w-]*)", PAGE.read_text()))
-        self.assertEqual(sorted(known - told), [], "options that the page does not describe")
-        self.assertEqual(sorted(told - known - {"--help", "--no-python"}), [], "options that do not exist")
+        described = set(re.findall(r"`(--[a-z][\w-]*)", PAGE.read_text()))
+        self.assertEqual(sorted(known - described), [], "options that the page does not describe")
+        self.assertEqual(sorted(described - known - {"--help", "--no-python"}), [], "options that do not exist")
 
     def test_what_dprof_shows_is_what_recorded_runs_show(self):
         """A few rows of scripts/trainer-table, recorded again."""

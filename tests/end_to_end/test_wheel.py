@@ -68,8 +68,8 @@ class Wheel(EndToEnd):
         self.assertEqual({name for name, _, _ in rows}, set(files))
         for name, digest, size in rows:
             if name != record:
-                told = "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).rstrip(b"=").decode()
-                self.assertEqual((digest, int(size)), (told, len(files[name])), name)
+                expected = "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).rstrip(b"=").decode()
+                self.assertEqual((digest, int(size)), (expected, len(files[name])), name)
 
     def test_needs_no_newer_glibc_than_its_tag_says(self):
         wheel = self.make()
@@ -95,7 +95,7 @@ class Wheel(EndToEnd):
         script.write_text(MARKED)
         self.run_good(python, script)  # nobody records: marks cost nothing and harm nothing
         self.run_good(dprof, "record", "-n", 2, "-o", self.run_folder, "--", python, script)
-        told = json.loads(self.run_good(python, "-c", (
+        printed = json.loads(self.run_good(python, "-c", (
             "import dprof, json, sqlite3, sys\n"
             "trace = dprof.open(sys.argv[1] + '/rank-00001.dprof')\n"
             "count = trace.execute(\"SELECT count(*) FROM host_range JOIN string ON string.id = name_id "
@@ -108,9 +108,9 @@ class Wheel(EndToEnd):
             "except ValueError as why: other = str(why)\n"
             "report = dprof.report(sys.argv[1])\n"
             "print(json.dumps([report['run']['ranks'], count, written, error, other]))\n"), self.run_folder))
-        self.assertEqual(told[:3], [2, 40, False])
-        self.assertIn("/nowhere", told[3])
-        self.assertIn("not a trace", told[4])
+        self.assertEqual(printed[:3], [2, 40, False])
+        self.assertIn("/nowhere", printed[3])
+        self.assertIn("not a trace", printed[4])
         gui = self.command(dprof, "gui", self.run_folder)
         self.assertEqual(gui.returncode, 125)
         self.assertIn("the window is not installed: pip install 'dprof[gui]'", gui.stderr)
@@ -121,7 +121,7 @@ class Wheel(EndToEnd):
         self.assertEqual([name for name in self.files() if name not in self.before], [])
 
     def test_the_window_on_the_qt_of_pyside(self):
-        """`dprof[gui]`; for PySide6-Essentials, whose 80 MB are not fetched here, stands this machine's Qt in its folders."""
+        """`dprof[gui]`; this machine's Qt in its folders replaces PySide6-Essentials, whose 80 MB are not fetched here."""
         wheel = self.make()
         windows = list(wheel.parent.glob("dprof_gui-*.whl"))
         if not windows and os.environ.get("DPROF_HAVE_QT") == "OFF":

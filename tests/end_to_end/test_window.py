@@ -121,7 +121,7 @@ class Window(EndToEnd):
         self.xdo("key", "p")
         self.wait_for(lambda: self.view()["tracks"]["pinned"], "P pins it")
 
-        # A statement in the field above, another one in the dock; what stands there is text.
+        # A statement in the field above, another one in the dock; both are text.
         asked = []
         self.xdo("key", "colon")
         self.xdo("type", "--delay", "20", " SELECT 1")

@@ -12,8 +12,6 @@ using dprof::schema::MemoryEventKind;
 struct Level {
   int64_t allocated = 0;
   int64_t reserved = 0;
-  std::optional<int64_t> told_allocated;
-  std::optional<int64_t> told_reserved;
 };
 
 // Whatever the file said: its events lead to its final state, to the byte.

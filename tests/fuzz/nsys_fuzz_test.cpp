@@ -29,7 +29,7 @@ TEST(NsysFuzzTest, TheSoundFileIsRead) {
   EXPECT_EQ(feed(bytes), 0);
 }
 
-// What stands in the tables, not in the pages around it: times, ids, types.
+// Odd times, ids and types in the tables; the pages around them are sound.
 TEST(NsysFuzzTest, OddValuesDoNoHarm) {
   const std::string bytes = sound();
   std::mt19937 random(90701);

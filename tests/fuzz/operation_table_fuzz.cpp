@@ -6,7 +6,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return dprof::fuzz::import_input(data, size, [](const auto& run, const auto& summary) {
-    // What was written are traces of as many ranks as are told.
+    // As many ranks have a trace as are reported.
     const dprof::Result<dprof::analyzer::Run> opened = dprof::analyzer::open_run({run});
     DPROF_CHECK(opened.ok());
     size_t ranks = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slow links of generated runs: the host is named where groups can be compared, nobody is where
-// they cannot, and a network that becomes slow is told from its step on.
+// they cannot, and a network that becomes slow is reported from its step on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,8 +110,9 @@ TEST(GeneratedSlowLinksTest, AHostThatBecomesSlowHasAnOnset) {
       Contains(Field(&analyzer::SlowTransfers::step, ::testing::AllOf(Ge(15), ::testing::Le(17)))));
 }
 
-// All hosts are in the one communicator of DDP: who is slow cannot be told, only since when.
-TEST(GeneratedSlowLinksTest, OneCommunicatorOfAllTellsWhenAndNotWhere) {
+// All hosts are in the one communicator of DDP: the report shows since when, but
+// not which one is slow.
+TEST(GeneratedSlowLinksTest, OneCommunicatorOfAllShowsWhenAndNotWhere) {
   synth::Spec spec;
   spec.ranks = 8;
   spec.hosts = 4;

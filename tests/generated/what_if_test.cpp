@@ -83,8 +83,8 @@ class WhatIfTest : public ::testing::TestWithParam<Job> {
     ASSERT_TRUE(what.step_ns) << what.refused;
     const auto truth = static_cast<double>(after.model->mean_step_ns());
     const auto was = static_cast<double>(before.model->mean_step_ns());
-    const auto told = static_cast<double>(*what.step_ns);
-    EXPECT_NEAR(told, truth, 0.02 * truth) << was << " ± " << *what.bound_ns;
+    const auto predicted = static_cast<double>(*what.step_ns);
+    EXPECT_NEAR(predicted, truth, 0.02 * truth) << was << " ± " << *what.bound_ns;
   }
 };
 

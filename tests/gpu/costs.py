@@ -89,7 +89,7 @@ def step_cost(part):
         process = spans.record(*part.python_job("--model", model, "--seconds", 1000, "--log", spans.log))
         part.end = whole
         end_job(part, process)
-        said.append(tell_ratios(part, model, spans))
+        said.append(ratios_text(part, model, spans))
     return "; ".join(said)
 
 
@@ -100,7 +100,7 @@ def end_job(part, process):
     part.finish(process, timeout=20, want=None)
 
 
-def tell_ratios(part, name, spans):
+def ratios_text(part, name, spans):
     pairs = spans.pairs()
     bare = [without for level in LEVELS for _, without in pairs[level]]
     if not bare:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcuda.so.1 without a GPU, for rehearsing the GPU check: it loads CUDA_INJECTION64_PATH in
-// cuInit as the driver does, and tells the FAKE CUPTI of DPROF_CUPTI_LIBRARY what a GPU would have
+// cuInit as the driver does, and gives the FAKE CUPTI of DPROF_CUPTI_LIBRARY what a GPU would have
 // done. It proves that programs, recorder and checks work together, and nothing about a GPU.
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -123,7 +123,7 @@ void wait_until_idle() {
   if (const auto deliver = control<FakeDeliver>("fake_cupti_deliver")) deliver(0);
 }
 
-void tell_of_device() {
+void deliver_device() {
   DeviceInfo device{};
   device.kind = ActivityKind::kDevice;
   device.memory_bytes = uint64_t{kDeviceMemoryGib} << 30;
@@ -170,7 +170,7 @@ FAKE_EXPORT int cuDeviceGet(int* device, int ordinal) {
 FAKE_EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   *context = new_handle();
   gpu.in_use = true;
-  tell_of_device();
+  deliver_device();
   return 0;
 }
 FAKE_EXPORT int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {

@@ -192,7 +192,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(len(pairs), 3)
             for recorded, without in pairs:
                 self.assertAlmostEqual(recorded / without, more, places=4)
-        self.assertIn("full +5.00 %", costs.tell_ratios(self.part, "made-up", spans))
+        self.assertIn("full +5.00 %", costs.ratios_text(self.part, "made-up", spans))
 
     def trace_of(self, kernels, waits=()):
         """A trace with (launch, start, end) of kernels, and (begin, end) of waits for the device; ns."""
@@ -261,8 +261,8 @@ class Machine(unittest.TestCase):
     def test_build_id(self):
         file = pathlib.Path(sys.executable).resolve()
         said = subprocess.run(["readelf", "-n", file], capture_output=True, text=True).stdout
-        told = [line.split()[-1] for line in said.splitlines() if "Build ID" in line]
-        self.assertEqual(machine.build_id(file), told[0] if told else None)
+        ids = [line.split()[-1] for line in said.splitlines() if "Build ID" in line]
+        self.assertEqual(machine.build_id(file), ids[0] if ids else None)
         self.assertIsNone(machine.build_id(__file__))
 
     def test_a_gpu_is_what_cuda_says(self):

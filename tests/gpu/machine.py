@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 
-# Where drivers put their libraries on machines whose loader is not told.
+# Where drivers put their libraries on machines whose loader does not know them.
 DRIVER_FOLDERS = ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
                   "/usr/lib/wsl/lib")
 TOOL_FOLDERS = ("/usr/local/nvidia/bin", "/usr/local/cuda/bin", "/opt/nvidia/nsight-compute", "/opt/nvidia/nsight-systems")

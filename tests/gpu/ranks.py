@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks on one GPU: what NCCL tells, and whether it fits what CUPTI tells."""
+"""Two ranks on one GPU: what NCCL reports, and whether it fits what CUPTI reports."""
 import json
 import statistics
 
@@ -62,7 +62,7 @@ def rehearse_two_ranks(part):
 
 
 def events(part):
-    """Channels and the network proxy, which are asked for only by DPROF_NCCL_EVENTS: what they tell, and what they cost."""
+    """Channels and the network proxy, which are asked for only by DPROF_NCCL_EVENTS: what they show, and what they cost."""
     steps = 60 if part.on_gpu else 15
     plain = record_ranks(part, steps, run="plain")
     more = record_ranks(part, steps, run="run", DPROF_NCCL_EVENTS="channels,proxy")

@@ -274,7 +274,7 @@ def flush(part):
                         f"{statistics.median(found):.1f} us; {found[int(0.99 * (len(found) - 1))]:.1f} us; {found[-1]:.1f} us",
                         n=len(found))
     if not count:
-        raise Broken("the trace does not tell what a flush costs")
+        raise Broken("the trace does not show what a flush costs")
     return (f"{int(total) / int(count) / 1e6:.2f} ms a flush (the longest {int(longest) / 1e6:.2f} ms), "
             f"rows are {statistics.median(ages or [0]):.1f} s old")
 

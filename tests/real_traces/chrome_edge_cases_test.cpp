@@ -128,13 +128,13 @@ TEST(ChromeEdgeCasesTest, EachSaysWhatWasSkipped) {
     ASSERT_EQ(file.ranks.size(), 1U);
     const schema::TraceReader trace = imported.trace(file.ranks[0]);
     int64_t lost = 0;
-    int64_t told = 0;
+    int64_t reported = 0;
     for (const schema::LossRow& row : rows<schema::LossRow>(trace)) lost += row.count;
     for (const schema::DiagnosticRow& row : rows<schema::DiagnosticRow>(trace)) {
-      if (row.code == "import_skipped" || row.code == "import_repeats") told += row.count;
+      if (row.code == "import_skipped" || row.code == "import_repeats") reported += row.count;
     }
     EXPECT_EQ(lost, file.skipped);
-    EXPECT_EQ(told, file.skipped);
+    EXPECT_EQ(reported, file.skipped);
     EXPECT_GT(file.rows + file.skipped, 0);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recordings tell of their collectives is in the table: collective_metadata
+// What recordings say about their collectives is in the table: collective_metadata
 // (facebookresearch/HolisticTraceAnalysis f4d0062, MIT: NCCL, rank 0 of 2) and mi300_ddp
 // (AMD-AGI/TraceLens 171dd74, MIT: RCCL, rank 0 of 8). The numbers were read from the files.
 #include <gmock/gmock.h>

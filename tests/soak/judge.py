@@ -8,7 +8,7 @@ import struct
 
 BLOCKS = 10  # of samples; neighbours are alike, means of blocks hardly
 ACCOUNT_HEAD = 16  # bytes: taken, threads
-# Records that are not there. Other reasons tell of texts, or of ends whose begin is counted already; and rows of no thread that
+# Records that are not there. Other reasons are about texts, or ends whose begin is counted already; and rows of no thread that
 # the full disk had no room for are the recorder's own, of samples and clocks.
 GONE = ("ring_full", "no_ring", "disk", "recorder_killed", "bad_record")
 

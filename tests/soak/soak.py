@@ -242,7 +242,7 @@ class Soak:
         self.asked["control commands"] += 1
 
     def hear_answers(self, at_most):
-        """A request that the recorder had no time for is refused (3), which is its right while it stands still."""
+        """A request that the recorder had no time for is refused (3), which is its right while it is stopped."""
         for request in self.asking:
             if request.wait(timeout=at_most) != 0:
                 self.asked["of these refused"] += 1

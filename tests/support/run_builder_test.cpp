@@ -130,7 +130,7 @@ TEST(RunBuilder, RangesOfAThreadNestAndStandInStartOrder) {
   }
 }
 
-TEST(RunBuilder, MicroStepsAreWithinTheStepAndReduceAsTold) {
+TEST(RunBuilder, MicroStepsAreWithinTheStepAndReduceAsConfigured) {
   for (const bool sync_each : {false, true}) {
     RunSpec spec;
     spec.steps = 4;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generated half of scripts/what-if: which runs there are, and what is changed in each.
 
-A base is a run of dprof-synth; a question is a change that dprof is asked about, and how synth is told to make the run in which
+A base is a run of dprof-synth; a question is a change that dprof is asked about, and how synth makes the run in which
 that is really so: by the same seed, so that all that was not changed is as it was.
 """
 import collections

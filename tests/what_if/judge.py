@@ -46,7 +46,7 @@ class Judged:
         return (self.line["base_ns"] - self.line["then_ns"]) / self.line["base_ns"]
 
     @property
-    def told_gain(self):
+    def predicted_gain(self):
         return self.line["gain_ns"] / (self.line["step_ns"] + self.line["gain_ns"])
 
     @property
@@ -61,7 +61,7 @@ class Judged:
     @property
     def sign_right(self):
         """None where no clear gain is predicted."""
-        return self.true_gain > 0 if self.told_gain > CLEAR else None
+        return self.true_gain > 0 if self.predicted_gain > CLEAR else None
 
     @property
     def price_right(self):
@@ -91,8 +91,8 @@ class Judged:
                 reasons.append("outside its bound")
             if self.sign_right is False:
                 reasons.append("predicts a gain where there is none")
-            if self.line.get("nothing") and abs(self.told_gain) > NOTHING:
-                reasons.append(f"predicts {100 * self.told_gain:.1f} % of a change that does nothing")
+            if self.line.get("nothing") and abs(self.predicted_gain) > NOTHING:
+                reasons.append(f"predicts {100 * self.predicted_gain:.1f} % of a change that does nothing")
         if self.price_right is False:
             price = self.line["price"]
             reasons.append(f"cost {price['told_ns'] / 1e6:.2f} ms instead of {price['true_ns'] / 1e6:.2f}")
@@ -115,5 +115,5 @@ def summary(lines):
         "bound_holds": rate(one.bound_holds for one in answers),
         "sign_right": rate(one.sign_right for one in answers if one.sign_right is not None),
         "prices_within_15": rate(one.price_right for one in judged if one.price_right is not None),
-        "nothing_promised": rate(abs(one.told_gain) <= NOTHING for one in answers if one.line.get("nothing")),
+        "nothing_promised": rate(abs(one.predicted_gain) <= NOTHING for one in answers if one.line.get("nothing")),
     }

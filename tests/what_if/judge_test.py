@@ -8,34 +8,35 @@ from judge import Judged, percentile, summary
 from page import page
 
 
-def line(base=100, then=80, told=81, bound=2, part="generated", **more):
+def line(base=100, then=80, predicted=81, bound=2, part="generated", **more):
     return {"id": "a/ddp/cpu/0: input=0", "part": part, "technique": "ddp", "kind": "a", "change": "input=0",
-            "base_ns": base * 10**6, "then_ns": then * 10**6, "step_ns": told * 10**6, "gain_ns": (base - told) * 10**6,
+            "base_ns": base * 10**6, "then_ns": then * 10**6, "step_ns": predicted * 10**6,
+            "gain_ns": (base - predicted) * 10**6,
             "bound_ns": bound * 10**6, **more}
 
 
 class Rules(unittest.TestCase):
     def test_an_error_is_of_the_predicted_step(self):
-        self.assertAlmostEqual(Judged(line(then=80, told=81)).error, 1 / 80)
+        self.assertAlmostEqual(Judged(line(then=80, predicted=81)).error, 1 / 80)
 
     def test_a_bound_holds_the_truth_or_not(self):
-        self.assertTrue(Judged(line(then=80, told=81, bound=2)).bound_holds)
-        narrow = Judged(line(then=80, told=83, bound=2))
+        self.assertTrue(Judged(line(then=80, predicted=81, bound=2)).bound_holds)
+        narrow = Judged(line(then=80, predicted=83, bound=2))
         self.assertFalse(narrow.bound_holds)
         self.assertIn("outside its bound", narrow.reason())
 
     def test_a_sign_counts_where_a_gain_is_clear(self):
-        self.assertIsNone(Judged(line(told=98)).sign_right)
-        self.assertTrue(Judged(line(then=99, told=90)).sign_right)
-        self.assertFalse(Judged(line(then=101, told=90)).sign_right)
+        self.assertIsNone(Judged(line(predicted=98)).sign_right)
+        self.assertTrue(Judged(line(then=99, predicted=90)).sign_right)
+        self.assertFalse(Judged(line(then=101, predicted=90)).sign_right)
 
     def test_what_does_nothing_may_promise_nothing(self):
-        self.assertEqual(Judged(line(then=100, told=99.8, bound=1, nothing=True)).reason(), "")
-        self.assertIn("does nothing", Judged(line(then=100, told=99, bound=2, nothing=True)).reason())
+        self.assertEqual(Judged(line(then=100, predicted=99.8, bound=1, nothing=True)).reason(), "")
+        self.assertIn("does nothing", Judged(line(then=100, predicted=99, bound=2, nothing=True)).reason())
 
     def test_a_price_is_right_within_15_percent(self):
-        for told, right in ((11, True), (12, False), (8, False), (None, None)):
-            price = {"true_ns": 10 * 10**6, "told_ns": told and told * 10**6}
+        for predicted, right in ((11, True), (12, False), (8, False), (None, None)):
+            price = {"true_ns": 10 * 10**6, "told_ns": predicted and predicted * 10**6}
             self.assertIs(Judged(line(price=price)).price_right, right)
 
     def test_a_refusal_is_no_error_and_no_answer(self):
@@ -53,7 +54,7 @@ class Rules(unittest.TestCase):
 
     def test_the_page_has_each_case_and_each_miss(self):
         about = {"commit": "abc", "date": "2026-01-01", "machine": "two cores", "load": 1}
-        text = page(([line(), line(told=90)], about), ([line(part="real", foreign_cores=0.1)], about))
+        text = page(([line(), line(predicted=90)], about), ([line(part="real", foreign_cores=0.1)], about))
         self.assertIn("off by 12.5 %", text)
         self.assertEqual(text.count("| `input=0` |"), 3)
 

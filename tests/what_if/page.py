@@ -108,11 +108,11 @@ def every(lines):
         line = one.line
         ms = {key: f"{line[key] / 1e6:.2f}" for key in ("base_ns", "then_ns", "step_ns", "bound_ns")
               if line.get(key) is not None}
-        told = (ms["step_ns"], "± " + ms["bound_ns"], ms["then_ns"], percent(one.error)) if one.answered else \
+        figures = (ms["step_ns"], "± " + ms["bound_ns"], ms["then_ns"], percent(one.error)) if one.answered else \
             ("–", "", ms.get("then_ns", "–"), "not answered" if not one.failed else "failed")
         more = (line["foreign_cores"],) if "foreign_cores" in line else ()
         name = line["id"] if line["part"] == "real" else line["id"].split(": ")[0]
-        rows.append((name, f"`{line['change']}`", ms.get("base_ns", "–"), *told, *more))
+        rows.append((name, f"`{line['change']}`", ms.get("base_ns", "–"), *figures, *more))
     header = ("run", "change", "step ms", "predicted", "bound", "true", "error")
     if any("foreign_cores" in line for line in lines):
         header += ("cores of others",)

@@ -84,7 +84,7 @@ TEST(Affinity, IsAListOfCoresByLocalRank) {
   }
 }
 
-TEST(Spawn, TellsEachRankItsPlace) {
+TEST(Spawn, GivesEachRankItsPlace) {
   const auto has_threads = [](const char* name) {
     return std::string(name) == "OMP_NUM_THREADS" ? std::optional<std::string>("4") : std::nullopt;
   };
@@ -92,18 +92,18 @@ TEST(Spawn, TellsEachRankItsPlace) {
   const auto as_map = [](const Variables& variables) {
     return std::map<std::string, std::string>(variables.begin(), variables.end());
   };
-  auto told = as_map(rank_variables({1, 2, 1, 3, 0}, false, "node-a", "29500", nothing));
-  EXPECT_EQ(told["RANK"], "3");
-  EXPECT_EQ(told["WORLD_SIZE"], "6");
-  EXPECT_EQ(told["LOCAL_RANK"], "1");
-  EXPECT_EQ(told["LOCAL_WORLD_SIZE"], "2");
-  EXPECT_EQ(told["MASTER_ADDR"], "node-a");
-  EXPECT_EQ(told["MASTER_PORT"], "29500");
-  EXPECT_EQ(told["OMP_NUM_THREADS"], "1");
-  EXPECT_FALSE(told.contains("TORCHELASTIC_RESTART_COUNT"));
-  told = as_map(rank_variables({0, 1, 0, 1, 2}, true, "a", "1", has_threads));
-  EXPECT_FALSE(told.contains("OMP_NUM_THREADS")) << "the user's stays";
-  EXPECT_EQ(told["TORCHELASTIC_RESTART_COUNT"], "2");
+  auto variables = as_map(rank_variables({1, 2, 1, 3, 0}, false, "node-a", "29500", nothing));
+  EXPECT_EQ(variables["RANK"], "3");
+  EXPECT_EQ(variables["WORLD_SIZE"], "6");
+  EXPECT_EQ(variables["LOCAL_RANK"], "1");
+  EXPECT_EQ(variables["LOCAL_WORLD_SIZE"], "2");
+  EXPECT_EQ(variables["MASTER_ADDR"], "node-a");
+  EXPECT_EQ(variables["MASTER_PORT"], "29500");
+  EXPECT_EQ(variables["OMP_NUM_THREADS"], "1");
+  EXPECT_FALSE(variables.contains("TORCHELASTIC_RESTART_COUNT"));
+  variables = as_map(rank_variables({0, 1, 0, 1, 2}, true, "a", "1", has_threads));
+  EXPECT_FALSE(variables.contains("OMP_NUM_THREADS")) << "the user's stays";
+  EXPECT_EQ(variables["TORCHELASTIC_RESTART_COUNT"], "2");
 }
 
 TEST(ChildGroup, SaysWhoEndedAndHow) {

@@ -634,7 +634,7 @@ TEST_F(NsysNcclTest, RangesOfOtherDomainsAreNoCalls) {
 
 // --- ranks, environment ---
 
-TEST_F(NsysTest, TheEnvironmentTellsTheRankOfOneProcessAndNothingElse) {
+TEST_F(NsysTest, TheEnvironmentGivesTheRankOfOneProcessAndNothingElse) {
   launch(10, 1, 100, 200, 260);
   sql("INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE', 'RANK=5'), "
       "('PROCESS_0:ENVIRONMENT_VARIABLE', 'WORLD_SIZE=8'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'SLURM_PROCID=2')");
@@ -654,7 +654,7 @@ TEST_F(NsysTest, TheEnvironmentTellsTheRankOfOneProcessAndNothingElse) {
   }
 }
 
-TEST_F(NsysTest, TheEnvironmentOfALauncherTellsNoRank) {
+TEST_F(NsysTest, TheEnvironmentOfALauncherGivesNoRank) {
   launch(10, 1, 100, 200, 260, 1);
   launch(11, 1, 100, 200, 260, 0);
   sql("INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE', 'RANK=5')");
@@ -666,7 +666,7 @@ TEST_F(NsysTest, TheEnvironmentOfALauncherTellsNoRank) {
   EXPECT_EQ(trace(0).meta("clock_id"), trace(1).meta("clock_id"));
 }
 
-TEST_F(NsysTest, MpiTellsRanks) {
+TEST_F(NsysTest, MpiGivesRanks) {
   launch(10, 1, 100, 200, 260, 0);
   launch(11, 1, 100, 200, 260, 1);
   sql("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)");

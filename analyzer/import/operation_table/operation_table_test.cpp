@@ -154,7 +154,7 @@ TEST_F(OperationTableTest, ACutTableGivesWhatCameBefore) {
   EXPECT_EQ(summary->files[0].rows, 4);
 }
 
-TEST(ThreadNameTest, TellsStageAndTensorRank) {
+TEST(ThreadNameTest, SaysStageAndTensorRank) {
   const auto name = thread_name_of("PP rank 3, TP rank 12, pp-comm");
   ASSERT_TRUE(name);
   EXPECT_EQ(name->stage, 3);

@@ -229,7 +229,7 @@ TEST(TorchSource, CallsSayWhatTheyMove) {
   EXPECT_EQ(recorded.calls("c10d::recv_")[0].record.enqueue.peer, 0);
 }
 
-TEST(TorchSource, GroupIsToldOnceAndNamedByAllCalls) {
+TEST(TorchSource, GroupIsReportedOnceAndNamedByAllCalls) {
   const Recorded recorded = record("standard");
   const auto groups = recorded.of(Kind::kCommunicator);
   ASSERT_EQ(groups.size(), 1u);
@@ -241,7 +241,7 @@ TEST(TorchSource, GroupIsToldOnceAndNamedByAllCalls) {
   }
 }
 
-TEST(TorchSource, MembersOfAGroupAreToldOnceByTheirGlobalRanks) {
+TEST(TorchSource, MembersOfAGroupAreReportedOnceByTheirGlobalRanks) {
   const Recorded recorded = record("standard");
   const auto groups = recorded.of(Kind::kCommunicator);
   ASSERT_EQ(groups.size(), 1u);

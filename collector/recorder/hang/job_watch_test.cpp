@@ -77,7 +77,7 @@ TEST(JobHang, ACallWhoseEndNobodySeesHoldsOnlyWhereSomebodyIsMissing) {
   EXPECT_THAT(hang_of(ranks).suspects, ElementsAre(1));
 }
 
-TEST(JobHang, WhoStandsInSuchACallHasComeWhateverItsCountSays) {
+TEST(JobHang, WhoIsInSuchACallHasComeWhateverItsCountSays) {
   std::vector<WatchedRank> ranks{rank_of(0), rank_of(1)};
   waits_in(ranks[0], Function::kAllReduce, 9);
   waits_in(ranks[1], Function::kAllReduce, 7);

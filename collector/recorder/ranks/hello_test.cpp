@@ -27,7 +27,7 @@ wire::Hello good_hello(size_t text_bytes) {
           .first_event_ticks = 7};
 }
 
-TEST(HelloTest, TellsWhoItIs) {
+TEST(HelloTest, SaysWhoItIs) {
   constexpr std::string_view kText("RANK=1\0cmdline=python -c a\nb=1\0", 31);
   const Result<ParsedHello> hello = parse_hello(packet(good_hello(kText.size()), kText));
   ASSERT_TRUE(hello.ok()) << hello.error().what;

@@ -159,7 +159,7 @@ TEST_F(CollectivesTest, TheFunctionIsThatOfTheCall) {
   EXPECT_EQ(all[0].state, CollectiveState::kComplete);
 }
 
-TEST_F(CollectivesTest, WorkersOfSeveralGroupsAreToldApart) {
+TEST_F(CollectivesTest, WorkersOfSeveralGroupsAreDistinguished) {
   enqueue(100, kWorld, Function::kAllReduce);
   begin(worker_, 110, "gloo:all_reduce", 1);  // only kWorld has something pending: bound to it
   end(worker_, 120, 1);

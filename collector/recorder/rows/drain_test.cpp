@@ -420,7 +420,7 @@ TEST_F(DrainTest, MoreThreadsThanATraceNamesShareARow) {
 }
 
 // The recorder is stopped within a pass, or the disk is slow in it.
-TEST_F(DrainTest, WhatComesWhileAPassStandsStillIsNoFuture) {
+TEST_F(DrainTest, WhatComesDuringAStoppedPassIsNoFuture) {
   wire::RingWriter first = process_.open_ring(0, kPid);
   wire::RingWriter second = process_.open_ring(1, kPid + 1);
   const uint32_t mark = process_.text("mark");

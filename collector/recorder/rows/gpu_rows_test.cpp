@@ -188,7 +188,7 @@ TEST_F(GpuRowsTest, CallsStandOnTheThreadThatMadeThem) {
   EXPECT_EQ(all[4].start_ns, 700);
 }
 
-TEST_F(GpuRowsTest, ARecordWithoutTimeStandsWhereItWasDelivered) {
+TEST_F(GpuRowsTest, ARecordWithoutTimeIsWhereItWasDelivered) {
   kernel(0, 0, 7, 1, wire::gpu_flag::kNoTimestamp);
   end();
   const auto all = rows<GpuActivityRow>(*trace_);

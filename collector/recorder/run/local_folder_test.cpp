@@ -63,7 +63,7 @@ TEST_F(LocalFolderTest, ANoteThatNamesAnotherFolderIsNotBelieved) {
   EXPECT_EQ(find_local_folders(run_).size(), 1u);
 }
 
-TEST_F(LocalFolderTest, IsFoundByANoteThatTellsWhatIsLeft) {
+TEST_F(LocalFolderTest, IsFoundByANoteThatSaysWhatIsLeft) {
   note_left(local_, 2, "no room");
   EXPECT_EQ(read_json(local_.note).at("traces"), 2);
   EXPECT_EQ(read_json(local_.note).at("why"), "no room");

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 void touch(const fs::path& file) { std::ofstream(file) << "x"; }
 
-TEST(RunFolderTest, RefusesAnotherRunUnlessToldOtherwise) {
+TEST(RunFolderTest, RefusesAnotherRunUnlessAllowed) {
   const test_support::TemporaryFolder scratch;
   touch(scratch.path() / "rank-00000.dprof");
   touch(scratch.path() / "run.json");

@@ -150,7 +150,7 @@ TEST_F(DocksTest, AFlameAddsUpItsStacks) {
   EXPECT_EQ(session.events.flame().nodes[0].total_ns, 150 * kMs);
 }
 
-TEST_F(DocksTest, BottomUpTellsWhoTookTimeItself) {
+TEST_F(DocksTest, BottomUpShowsWhoTookTimeItself) {
   select("rank:0");
   select("range:0ms..300ms", true);
   session.events.show_flame_order(FlameOrder::kBottomUp);

@@ -151,7 +151,7 @@ TEST(HitTest, FindsPiecesAndSlices) {
   EXPECT_EQ(hit_test(model, layout, scale, 60, 2).row, layout.rows.data()) << "the host's row";
 }
 
-TEST(HitTest, TellsHowManyShareThePixel) {
+TEST(HitTest, SaysHowManyShareThePixel) {
   const Model model = test::small_model();
   Arrangement arrangement;
   arrangement.unfolded_ranks = {0};

@@ -128,7 +128,7 @@ TEST_F(MemoryRowTest, IsSelectedPinnedAndHiddenLikeAnyTrack) {
   EXPECT_THAT(none.error().hint, HasSubstr("rank:2/device:0/memory"));
 }
 
-TEST_F(MemoryRowTest, TellsTheMomentUnderTheMouse) {
+TEST_F(MemoryRowTest, ShowsTheMomentUnderTheMouse) {
   const Row& memory = *row("rank:2/device:0/memory");
   session.viewport.show({TraceNs{0}, TraceNs{test::kStepNs}});
   const Hit hit = hit_test(session.model(), session.tracks.layout(), session.viewport.scale(), 30,

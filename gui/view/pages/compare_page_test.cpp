@@ -40,7 +40,7 @@ TEST_F(ComparePageTest, WithoutAnotherRunItSaysHow) {
   EXPECT_THAT(text(), HasSubstr("--compare OTHER"));
 }
 
-TEST_F(ComparePageTest, WhatTakesLongerThereStandsFirst) {
+TEST_F(ComparePageTest, WhatTakesLongerThereComesFirst) {
   Model run = test::small_model();
   Model other = test::small_model();
   run.report.breakdown = breakdown(40 * kMs);

@@ -88,7 +88,7 @@ TEST_F(MemoryPageTest, ResidentMemoryAloneIsCalledSo) {
   EXPECT_THAT(text(), HasSubstr("leaks: unknown"));
 }
 
-TEST_F(MemoryPageTest, ALeakStandsOnTop) {
+TEST_F(MemoryPageTest, ALeakIsOnTop) {
   analyzer::Memory memory{.per_rank = {peak_of(0, kGb, 2 * kGb)}};
   memory.leaks = {{.rank = 0, .device = 0, .bytes_per_step = 4'000'000, .steps = 50}};
   open(std::move(memory));

@@ -68,7 +68,7 @@ TEST_F(WhatIfPageTest, NothingIsPredictedUntilSomethingIsChanged) {
   EXPECT_THAT(text(), HasSubstr("Move a slider"));
 }
 
-TEST_F(WhatIfPageTest, ASliderAsksAndTheAnswerStandsBesideTheRecordedStep) {
+TEST_F(WhatIfPageTest, ASliderAsksAndTheAnswerIsBesideTheRecordedStep) {
   ASSERT_TRUE(slide("transfers", 1));
   EXPECT_THAT(session.what_if.changes(), ElementsAre("transfer=0"));
   EXPECT_THAT(text(), HasSubstr("4.00 ms less per step"));

@@ -253,7 +253,7 @@ TEST_F(SessionTest, TheTableOfARangeCutsPieces) {
   EXPECT_EQ(table.lines[1].ns, (std::vector<int64_t>{5 * kMs, 5 * kMs, 15 * kMs}));
 }
 
-TEST_F(SessionTest, TheStateTellsWhatIsShown) {
+TEST_F(SessionTest, TheStateSaysWhatIsShown) {
   const auto state = nlohmann::json::parse(dump_state(session, 0, {"a message"}));
   EXPECT_EQ(state["schema"], "dprof.gui_state/1");
   EXPECT_EQ(state["pending"], 0);
