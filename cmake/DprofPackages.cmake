@@ -12,7 +12,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME dprof)
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Tells why a distributed PyTorch job is slow
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Shows why a distributed PyTorch job is slow
 Records all ranks of a training run without a change to its code, puts them on
 one time axis, and says which rank is the culprit, which are its victims, where
 every millisecond of a step went, and what to do.")

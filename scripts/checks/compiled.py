@@ -60,7 +60,7 @@ class Release:
 
 class Commands:
     """How each source is compiled, by build/dev or build/release, and build/asan, which has the tests that release lacks there.
-    Sources that are built as one are told apart."""
+    Sources that are built as one are distinguished."""
 
     def __init__(self, tree):
         self.tree = tree
@@ -182,7 +182,7 @@ def check_tidy(tree, release, names=None, most=MOST_TIDIED):
 
 
 def check_alone(tree, release, names=None, most=MOST_COMPILED):
-    """Each source and header compiles by itself: it includes what it uses, whatever stands above it elsewhere."""
+    """Each source and header compiles by itself: it includes what it uses, whatever precedes it elsewhere."""
     version = subprocess.run([COMPILE[0], "-dumpfullversion"], capture_output=True, text=True).stdout
     wanted = [name for name in (release.changed if names is None else names) if is_cpp(name) and not is_generated(name)]
     most = None if names else most

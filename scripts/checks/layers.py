@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "cli": ["cli", "gui/html", "collector/recorder", "analyzer", "schema", "base"],
     "trainer_harness": ["trainer_harness"],
 }
-# Within these folders data goes one way: a part includes only those before it. What stands beside them (or in the folder
+# Within these folders data goes one way: a part includes only those before it. What is beside them (or in the folder
 # itself) may include them all, and none of them includes it.
 ORDERS = {
     "analyzer": ["vocabulary", "run", "digest/memory", "digest", "match", "align", "waits", "steps", "breakdown", "memory",
@@ -30,7 +30,7 @@ ORDERS = {
     "trainer_harness": ["common", "nccl", "ranks", "faults", "settings", "data", "models", "techniques", "strategies",
                         "activities", "launch"],
 }
-# What stands beside the parts of an order, and what of its neighbours each may include.
+# What is beside the parts of an order, and which of its neighbours each may include.
 BESIDE = {
     "analyzer": {"import": [], "export": ["import"], "lanes": [], "compare": ["lanes"], "diff": [], "check": ["diff"],
                  "sql": []},
@@ -126,7 +126,7 @@ def check_includes(tree, name):
 
 
 def part_of(root, name):
-    """Which part of `root` a file belongs to; None = it stands in `root` itself."""
+    """Which part of `root` a file belongs to; None = it is in `root` itself."""
     inner = name[len(root) + 1:]
     parts = [part for part in [*ORDERS[root], *BESIDE.get(root, {})] if inner.startswith(part + "/")]
     return max(parts, key=len) if parts else None
@@ -167,7 +167,7 @@ def check_circles(tree):
                 graph.setdefault(here, set()).add(there)
     for one, others in sorted(graph.items()):
         for other in sorted(others):
-            # A part of a folder may use what stands in it, and that its part.
+            # A part of a folder may use what is in it, and that its part.
             nested = one.startswith(other + "/") or other.startswith(one + "/")
             if one < other and one in graph.get(other, ()) and not nested:
                 tree.problem(one, f"includes {other}, and that includes it: find what both need, or join them")

@@ -207,4 +207,4 @@ class Commands:
                     continue
                 helps = self.help_of(script, "") + (self.help_of(script, part) if part else "")
                 if not re.search(re.escape(option) + r"(?![\w-])", helps):
-                    self.tree.problem(f"{name}:{number}", f"{script} --help tells of no {option}")
+                    self.tree.problem(f"{name}:{number}", f"{script} --help has no {option}")

@@ -23,7 +23,7 @@ BANNED = [
 # What an unnamed namespace declares: a type, a constant.
 LOCAL = re.compile(r"(?:struct|class|enum class) (\w+)[^;]*\{"
                    r"|(?:static |inline )?const(?:expr)? [^=({]*?\b(\w+)(?:\[.*?\])? ?[={]")
-MOST_LINES = 800  # of a file: longer ones are told, as a question
+MOST_LINES = 800  # of a file: longer ones are reported, as a question
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 
 
