@@ -22,20 +22,20 @@ namespace {
 constexpr int kOpsBetweenChecks = 10'000;  // SQLite VM steps: some thousand checks a second
 
 // Pragmas that only describe the file: with a table's or an index's name, and without one.
-constexpr std::array<std::string_view, 8> kTellingOfNames = {
+constexpr std::array<std::string_view, 8> kReadOnlyOfNames = {
     "table_info", "table_xinfo", "table_list",       "index_list",
     "index_info", "index_xinfo", "foreign_key_list", "database_list"};
-constexpr std::array<std::string_view, 9> kTelling = {
+constexpr std::array<std::string_view, 9> kReadOnly = {
     "user_version", "application_id",  "schema_version", "page_count",    "page_size",
     "encoding",     "compile_options", "function_list",  "freelist_count"};
 
-bool only_tells(const char* pragma, const char* argument) {
+bool only_reads(const char* pragma, const char* argument) {
   if (pragma == nullptr) return false;
   std::string name(pragma);
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (std::ranges::find(kTellingOfNames, name) != kTellingOfNames.end()) return true;
-  return argument == nullptr && std::ranges::find(kTelling, name) != kTelling.end();
+  if (std::ranges::find(kReadOnlyOfNames, name) != kReadOnlyOfNames.end()) return true;
+  return argument == nullptr && std::ranges::find(kReadOnly, name) != kReadOnly.end();
 }
 
 int authorize(void*, int action, const char* first, const char* second, const char*, const char*) {
@@ -49,7 +49,7 @@ int authorize(void*, int action, const char* first, const char* second, const ch
     case SQLITE_UPDATE:  // asked where a table-valued function is declared; statements cannot do it
       return std::string_view(first) == "sqlite_master" ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_PRAGMA:
-      return only_tells(first, second) ? SQLITE_OK : SQLITE_DENY;
+      return only_reads(first, second) ? SQLITE_OK : SQLITE_DENY;
     default:
       return SQLITE_DENY;
   }

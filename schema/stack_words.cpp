@@ -12,7 +12,7 @@ constexpr size_t kLongestFunction = 80;  // templates have no end
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The program waits there; its callers tell what it waits for.
+// The program waits there; its callers show what it waits for.
 bool is_of_the_c_library(std::string_view file) {
   const std::string_view name = last_part(file);
   return name.starts_with("libc.so") || name.starts_with("libpthread.so") ||

@@ -42,7 +42,7 @@ constexpr FaultKind kCatalogue[] = {
      "synchronisation", 0.5, 1, "count, ms", true},
     {"cpu-contention", Family::kFault,
      "Another process has the core: operators take factor times as long, more or less at random; "
-     "the run queue tells.",
+     "the run queue shows it.",
      "cpu_contention", 0, 1.5, "factor"},
     {"input-imbalance", Family::kFault, "The rank's batches are factor times as long.",
      "input_imbalance", 0, 1.4, "factor"},
@@ -104,8 +104,7 @@ constexpr FaultKind kCatalogue[] = {
     {"hang-infinite-loop", Family::kHang, "A rank computes for ever in backward.", "host"},
     {"hang-data-stall", Family::kHang, "A rank's next batch never comes.", "dataloader"},
     {"hang-killed", Family::kHang, "A rank is killed (SIGKILL) in backward.", "host"},
-    {"hang-lost-node", Family::kHang, "A host is gone: none of its ranks tells anything any more.",
-     "host"},
+    {"hang-lost-node", Family::kHang, "A host is gone: its ranks record nothing any more.", "host"},
     {"hang-swapped", Family::kHang,
      "Two ranks call two communicators in opposite order: a deadlock of both.", "host", 0, 1,
      "rank, other"},
@@ -114,10 +113,10 @@ constexpr FaultKind kCatalogue[] = {
      "A rank calls a broadcast where the others call an all-reduce.", "host"},
     {"hang-wrong-dtype", Family::kHang, "A rank calls its first bucket with another element type.",
      "host"},
-    {"hang-network", Family::kHang, "The network stands still; every member is in the collective.",
+    {"hang-network", Family::kHang, "The network stops; every member is in the collective.",
      "network"},
     {"hang-queued", Family::kHang,
-     "A rank's collective stands in its queue behind one of another communicator, whose other member sleeps: "
+     "A rank's collective waits in its queue behind one of another communicator, whose other member sleeps: "
      "that one is the culprit.",
      "host", 0, 1, "rank, other"},
     {"hang-two-culprits", Family::kHang, "In each half of the ranks one sleeps.", "host", 0, 1,

@@ -206,7 +206,7 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
   }
   if (name == "gc-collects") {
     const int64_t turn = fault.takes_turns() ? rank * fault.every / spec_.ranks : 0;
-    if ((step - fault.from) % fault.every == turn) e.told_gc_ns += ns;
+    if ((step - fault.from) % fault.every == turn) e.marked_gc_ns += ns;
     return;
   }
   const bool of_stage = name == "stage-imbalance";
@@ -223,7 +223,7 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
   if (name == "loader") e.loader_ns += ns;
   if (name == "slow-storage") e.batch_cost *= fault.factor;
   if (name == "gc-pause") e.forward_gc_ns += ns;
-  if (name == "gc-collect") e.told_gc_ns += ns;
+  if (name == "gc-collect") e.marked_gc_ns += ns;
   if (name == "slow-optimizer") e.optimizer_op_ns += ns;
   if (name == "checkpoint") e.checkpoint_ns += ns;
   if (name == "rank0-work") e.rank0_ns += ns;

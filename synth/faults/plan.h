@@ -36,7 +36,7 @@ struct Effects {
   int64_t forward_op_ns = 0;
   int64_t forward_host_ns = 0;
   int64_t forward_gc_ns = 0;
-  int64_t told_gc_ns = 0;  // of a collection that has a range of its own
+  int64_t marked_gc_ns = 0;  // of a collection that has a range of its own
   int64_t backward_op_ns = 0;
   int64_t backward_host_ns = 0;
   int64_t optimizer_op_ns = 0;

@@ -375,8 +375,8 @@ void StepBuilder::forward(double ns, int64_t count) {
   begin(kForwardPhase);
   host(Busy::kHost, effects_.forward_host_ns);
   host(Busy::kGc, effects_.forward_gc_ns);
-  if (effects_.told_gc_ns > 0)
-    range(name("gc.collect"), RangeCategory::kUser, Busy::kGc, effects_.told_gc_ns);
+  if (effects_.marked_gc_ns > 0)
+    range(name("gc.collect"), RangeCategory::kUser, Busy::kGc, effects_.marked_gc_ns);
   fault_ops(Busy::kForward, effects_.forward_op_ns);
   for (int64_t i = 0; i < effects_.churns; ++i) {
     range(i % 2 == 0 ? name("cudaFree") : name("cudaMalloc"), RangeCategory::kApi, Busy::kAllocator,

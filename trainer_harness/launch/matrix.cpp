@@ -37,7 +37,7 @@ void read_key(MatrixRun& run, size_t number, std::string_view word) {
   }
   if (word != "expect=fail" && word != "expect=good") {
     refuse_line(number, fmt::format("{} is not known", word),
-                "before the options stand ranks=N and expect=fail");
+                "ranks=N and expect=fail come before the options");
   }
   run.should_fail = value == "fail";
 }
@@ -222,10 +222,10 @@ int run_matrix(const Options& options, const std::vector<std::string>& common) {
     const bool failed = event.ending.code != 0;
     const std::string_view verdict = failed == run.should_fail ? "good" : "BAD";
     if (failed != run.should_fail) ++unexpected;
-    const std::string told = failed ? "" : truth_text(folder / "truth.json");
+    const std::string truth = failed ? "" : truth_text(folder / "truth.json");
     fmt::print("matrix: {:<4} {}: exit code {}{}, {:.1f} s{}{}\n", verdict, run.name,
                event.ending.code, run.should_fail ? " (should fail)" : "", seconds,
-               told.empty() ? "" : ", ", told);
+               truth.empty() ? "" : ", ", truth);
     std::fflush(stdout);
   }
   fmt::print("matrix: {} of {} runs ended as expected\n",

@@ -113,9 +113,9 @@ int find_local_rank(const Environment& environment, const Launcher& launcher,
         "--local_rank {}: the job has {} ranks\nhint: local ranks count from 0 on each host",
         *given, found.world_size));
   }
-  const std::optional<std::string> told = environment(launcher.local_rank);
-  if (!told) return given.value_or(found.rank);
-  const int local = number(launcher.local_rank, *told, 0, found.world_size - 1);
+  const std::optional<std::string> announced = environment(launcher.local_rank);
+  if (!announced) return given.value_or(found.rank);
+  const int local = number(launcher.local_rank, *announced, 0, found.world_size - 1);
   if (given && *given != local) {
     throw UsageError(fmt::format("--local_rank {} contradicts {}={}\nhint: leave --local_rank out",
                                  *given, launcher.local_rank, local));

@@ -125,10 +125,10 @@ void announce_batch(const Batch& batch, const AnnouncedBatch& about) {
 
 void announce_memory(const std::vector<torch::Tensor>& tensors, MemoryUse use) {
   static const uint64_t schema = memory_schema();
-  std::set<const void*> told;  // a model can list a tensor twice
+  std::set<const void*> announced;  // a model can list a tensor twice
   for (const torch::Tensor& tensor : tensors) {
     if (!tensor.defined() || !tensor.has_storage()) continue;
-    if (!told.insert(tensor.data_ptr()).second) continue;
+    if (!announced.insert(tensor.data_ptr()).second) continue;
     MemoryPayload payload{};
     payload.address = reinterpret_cast<uintptr_t>(tensor.data_ptr());
     payload.bytes = tensor.nbytes();
