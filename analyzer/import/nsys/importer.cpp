@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostProcesses = 128;  // each has a trace open
-constexpr int64_t kRowsBetweenTells = 1 << 14;
+constexpr int64_t kRowsBetweenReports = 1 << 14;
 
 // Event tables that are not imported yet.
 struct Unused {
@@ -169,7 +169,7 @@ class Reader {
 
   // Occasionally: false if the import is to end; good() has the reason.
   bool go_on() {
-    if (++seen_ % kRowsBetweenTells != 0) return !stopped_;
+    if (++seen_ % kRowsBetweenReports != 0) return !stopped_;
     const double part = static_cast<double>(seen_) / static_cast<double>(about_rows_ + 1);
     const double share = share_ + (1 - share_) * std::min(1.0, part);
     if (!run_.progress(share)) stopped_ = FileSink::cancelled().error();
