@@ -48,7 +48,7 @@ TEST(LinkFitTest, NeedsThreeSizesThatSpanEightfold) {
   EXPECT_FALSE(fit_cost(noisy({1000, 100'000}, 10, 1, 50)));
   EXPECT_FALSE(fit_cost(noisy({1000, 2000, 7999}, 10, 1, 50)));
   EXPECT_TRUE(fit_cost(noisy({1000, 2000, 8000}, 10, 1, 50)));
-  EXPECT_FALSE(fit_cost(noisy({1000, 2000, 8000}, 10, 1, 2))) << "two transfers tell nothing";
+  EXPECT_FALSE(fit_cost(noisy({1000, 2000, 8000}, 10, 1, 2))) << "two transfers are too few";
   EXPECT_FALSE(fit_cost({}));
 }
 

@@ -56,7 +56,7 @@ TEST(Check, WhatAMachineTookIsNoVerdictOnOneRun) {
   EXPECT_EQ(checked(run, {base}).code(), ExitCode::kInconclusive);
   EXPECT_THAT(checked(run, {base}).title, HasSubstr("the machine was busy: for 30 % of a step"));
   run.waited_for_core_ns.reset();
-  EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed) << "nothing is known of it";
+  EXPECT_EQ(checked(run, {base}).code(), ExitCode::kCheckFailed) << "nothing is known about it";
 }
 
 TEST(Check, SeveralBaselinesTellHowRunsDiffer) {

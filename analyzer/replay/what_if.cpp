@@ -21,8 +21,8 @@ constexpr double kModelError = 0.003;  // of a step: usual error of answers with
 constexpr size_t kMostListed = 12;     // names in a hint
 constexpr size_t kLongestListed = 60;  // bytes of one; a part of a kernel's name suffices
 constexpr size_t kRanksAsked = 4;      // in the catalogue: those that work most
-// Each question has the lengths of all tasks anew: of a run of 1,000 ranks and 100 steps these are
-// 300 MB, and a report of it is to stay below 2 GB.
+// Each question has its own lengths of all tasks: for 1,000 ranks and 100 steps these are 300 MB,
+// and the report must stay below 2 GB.
 constexpr size_t kMostAtOnce = 2;
 constexpr size_t kMostTasksAtOnce = 4'000'000;
 

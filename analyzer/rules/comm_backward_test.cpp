@@ -93,7 +93,7 @@ TEST(BlockingWait, NotWhereForwardExchangesTensorsToo) {
   CommRun buffers = waiting();
   buffers.collective({.function = Function::kBroadcast, .at_ms = 1});
   EXPECT_THAT(found_comm_backward(buffers, "comm.blocking-wait"), SizeIs(1))
-      << "buffers are no tensors of it";
+      << "buffers do not belong to it";
 }
 
 TEST(BlockingWait, HangsBelowGlooOnAGpu) {

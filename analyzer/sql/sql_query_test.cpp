@@ -91,7 +91,7 @@ TEST_F(SqlQueryTest, ColumnsThatNameRowsOfTheTimeline) {
       ElementsAre("", "host_range", "", "", "collective"));
   EXPECT_THAT(rows_of("SELECT rowid, thread_id FROM host_range LIMIT 1"),
               ElementsAre("", "host_range", ""))
-      << "threads are no rows of it";
+      << "threads are not its rows";
   EXPECT_THAT(rows_of("SELECT id, name FROM host_range_text LIMIT 1"),
               ElementsAre("", "host_range", ""));
   EXPECT_THAT(rows_of("SELECT range_id FROM range_detail LIMIT 1"), ElementsAre("", "host_range"));

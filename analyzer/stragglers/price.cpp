@@ -42,7 +42,7 @@ Times delay_in(const Suspect& suspect, const Times& excess) {
 }
 
 // Half-width of the 95 % interval of a lasting delay, per step over all steps: each step's excess
-// is an observation of it. Other delays are known step by step.
+// is one observation. Other delays are known step by step.
 double error_of(const Suspect& suspect, const Times& excess) {
   if (suspect.shape != Shape::kPersistent) return 0;
   const size_t from = suspect.onset.value_or(0);

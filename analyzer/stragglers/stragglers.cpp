@@ -194,7 +194,7 @@ class Judge {
   }
 
   // Stages of a pipeline are never quite alike, in forward or in backward: that is not a culprit.
-  // Where some of it belongs to no phase, phases were not all found, and what counts as forward on
+  // If some of their work belongs to no phase, phases were not all found, and what counts as forward on
   // one stage can be backward on another, which calls in another order: then only computation as a
   // whole can be compared.
   [[nodiscard]] bool is_expected(const RankGroup& group) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window's commands: each is a QAction of it, so that the list of keys is made from them; and
+// The window's commands: each is one of its QActions, so that the list of keys is made from them; and
 // the menu of what is selected.
 #pragma once
 

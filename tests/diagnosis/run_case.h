@@ -15,7 +15,7 @@ namespace dprof::diagnosis {
 // O(executions of the model); nothing is written.
 Status settle(Case& one);
 
-// What is true of the run, what the report says of it, and how long both took. `scratch` must not
+// The truth of the run, what the report says, and how long both took. `scratch` must not
 // exist; it is removed again. `vary`: also what it would say with other thresholds (sensitivity.h).
 Result<nlohmann::ordered_json> run_case(const Case& one, const std::filesystem::path& scratch,
                                         bool vary);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in the formats of other tools, from the command line: what each tool would read of it."""
+"""A run in the formats of other tools, from the command line: what each tool would read."""
 import collections
 import csv
 import gzip
@@ -11,7 +11,7 @@ import subprocess
 from support import BIN, DPROF, ROOT, EndToEnd, Trace
 
 SYNTH = BIN / "dprof-synth"
-# Reads a Perfetto trace by Perfetto's own schema, and prints what is asked of it. Unknown fields at any depth are counted.
+# Reads a Perfetto trace by Perfetto's own schema, and prints what the test asks for. Unknown fields at any depth are counted.
 DECODE = r"""
 import collections, gzip, json, sys
 from google.protobuf.unknown_fields import UnknownFieldSet

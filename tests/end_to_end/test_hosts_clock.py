@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts whose clocks differ by a known amount: what `dprof report` finds of it, and that it changes nothing else."""
+"""Hosts whose clocks differ by a known amount: what `dprof report` finds, and that nothing else changes."""
 import shutil
 
 import support

@@ -40,7 +40,7 @@ class Slurm(Probed):
             self.assertGreaterEqual(len(trace.collectives("all_reduce")), steps)
 
     def test_a_recorder_for_each_rank(self):
-        """`srun dprof record`: the recorders make one run of it, named after the job."""
+        """`srun dprof record`: the recorders write one run, named after the job."""
         self.need_trainer()
         self.slurm("srun", "-n", 2, DPROF, "record", "-o", self.folder / "run-%j", "--local", self.folder / "disk", "--",
                    TRAINER, "--steps", 20)

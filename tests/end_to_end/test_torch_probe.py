@@ -6,7 +6,7 @@ import unittest
 
 from support import BIN, DPROF, EndToEnd
 
-# Layout of 2.N -> what of it is not so in 2.11.
+# Layout of 2.N -> what differs in 2.11.
 OTHERS = {"6": "IValue's list", "9": "ProcessGroup's back ends", "13": "TensorImpl's number of elements"}
 
 

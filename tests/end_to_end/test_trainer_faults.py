@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fault of dprof-trainer, done for real on two ranks: what the truth says of it, and what it leaves behind."""
+"""Each fault of dprof-trainer, done for real on two ranks: its truth, and what it leaves behind."""
 import collections
 import json
 import pathlib

@@ -23,8 +23,8 @@ struct HealthyCase {
 
 class HealthyKernelsTest : public ::testing::TestWithParam<HealthyCase> {};
 
-// How kernels are named and ordered in a healthy run is the generator's: a rule that speaks of it
-// is wrong, or the generator is.
+// How kernels are named and ordered in a healthy run is the generator's: a rule that
+// reports it is wrong, or the generator is.
 TEST_P(HealthyKernelsTest, NothingIsWrongWithKernelsOrTheirOrder) {
   synth::Spec spec;
   spec.ranks = 4;

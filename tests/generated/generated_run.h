@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made run, its truth, and what the whole analysis says of it.
+// A made run, its truth, and what the whole analysis says about it.
 #pragma once
 
 #include "analyzer/analysis.h"

@@ -49,7 +49,7 @@ def two_ranks(part):
 
 
 def rehearse_two_ranks(part):
-    """NCCL's part of it, by a program that makes NCCL's calls to the plugin."""
+    """NCCL's part, by a program that makes NCCL's calls to the plugin."""
     said = []
     for version in ("v5", "v6"):
         part.record(part.bundle / "test_bin/nccl_host", version, run=version, ranks=None, RANK="0", WORLD_SIZE="2")

@@ -332,7 +332,7 @@ TEST_F(KinetoTest, AFileWithoutAHostIsAClockOfItsOwn) {
   EXPECT_NE(trace(0).meta("clock_id"), trace(1).meta("clock_id"));
   EXPECT_EQ(trace(0).meta("host"), std::nullopt);
   EXPECT_EQ(trace(0).meta("run_id"), trace(1).meta("run_id"));
-  EXPECT_EQ(trace(0).meta("imported_from"), "rank0.json") << "nothing but its name tells";
+  EXPECT_EQ(trace(0).meta("imported_from"), "rank0.json") << "only its name shows it";
 }
 
 TEST_F(KinetoTest, StepsAndMemory) {

@@ -36,7 +36,7 @@ class NvmlSampler {
 
   // Returns the measurements since the last call, and requests the next round. `fresh`: they go to
   // another trace than before, which gets the GPUs' identities again. Kinds live as long as this
-  // object. The first call loads NVML: by then the ranks are started, and inherit nothing of it.
+  // object. The first call loads NVML: by then the ranks are started, and do not inherit it.
   // Silently returns nothing if there seems to be no GPU and no library was named.
   std::vector<Measured> take_measured(bool fresh);
 

@@ -213,7 +213,7 @@ TEST_F(ResultTrackTest, TheyStayWhereARankIsFoldedAndItsEventsAreGivenUp) {
   session.selecting.click(hit(*track_rows()[0], 0, 15 * kMs));
   ASSERT_TRUE(session.selecting.selection().slice);
   session.take_events(0, events);
-  ASSERT_TRUE(session.selecting.selection().slice) << "what was chosen of it stays";
+  ASSERT_TRUE(session.selecting.selection().slice) << "the selection stays";
   EXPECT_EQ(name_of(session.model(), *session.selecting.selection().slice), "early");
   session.tracks.pin({"rank:*/sql:my_lines"});
   session.selecting.clear();
