@@ -20,7 +20,7 @@ struct Exported {
 Result<Exported> export_analysed(const Run& run, const ExportOptions& options,
                                  const std::filesystem::path& out, const Progress& progress = {});
 
-// What was written, what was left out and what was unreadable: one sentence each.
+// One sentence each on what was written, left out and unreadable.
 [[nodiscard]] std::vector<std::string> describe_export(const ExportSummary& summary,
                                                        const std::filesystem::path& out);
 

@@ -32,7 +32,7 @@ inline constexpr double kOneSided95 = 1.645;
 // series from a shorter one. Needs at least one value.
 [[nodiscard]] double quantile_of_sorted(std::span<const int64_t> sorted, double q);
 
-// Where a series rises for good: the position before which the cumulative sum of the deviations
+// The lasting rise of a series: the position before which the cumulative sum of the deviations
 // from the mean is lowest (CUSUM: Page, Biometrika 1954). 0 = it does not rise.
 [[nodiscard]] size_t rise_point(std::span<const double> series);
 

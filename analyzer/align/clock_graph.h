@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer {
 
-// What probes show about two clocks: `fit.map` leads from the one to the other.
+// The evidence of probes about two clocks: `fit.map` leads from the one to the other.
 struct ClockEdge {
   size_t from = 0;
   size_t to = 0;

@@ -51,7 +51,7 @@ class ClockMap {
 // The inverse map: from the axis to local time.
 [[nodiscard]] ClockMap inverse_of(const ClockMap& map);
 
-// How well the times of any two ranks can be compared. By rank, in the order of the traces.
+// The accuracy of comparing the times of any two ranks. By rank, in the order of the traces.
 struct RankClocks {
   std::vector<ClockMap> maps;  // from a rank's times before put_on_axis to the axis
 

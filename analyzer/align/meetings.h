@@ -52,7 +52,7 @@ using ClockMaps = std::vector<std::optional<ClockMap>>;
                                            const ClockMaps& guessed,
                                            const std::vector<bool>& wanted);
 
-// Which clocks share a meeting with a clock of a known map.
+// The clocks that share a meeting with a clock of a known map.
 [[nodiscard]] std::vector<bool> reachable(const Meetings& meetings, const ClockMaps& known);
 
 // Moves each knot of `map` into the range the cloud allows near it, and narrows its bound. Returns

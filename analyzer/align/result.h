@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer {
 
-// How far one host's clock was ahead of the reference's, with a bound.
+// The lead of one host's clock over the reference's, with a bound.
 struct HostClock {
   std::string host;
   int64_t offset_ns = 0;  // at `at_ns`
@@ -27,7 +27,7 @@ struct HostClock {
   DPROF_FIELDS(host, offset_ns, at_ns, drift_ppb, bound_ns, likely_ns, method, probes, resets);
 };
 
-// How well a GPU's clock is tied to its host's.
+// The accuracy with which a GPU's clock is tied to its host's.
 struct DeviceClock {
   int rank = 0;
   int64_t device = 0;

@@ -17,7 +17,7 @@ struct ReadyBytes {
   int64_t bytes = 0;
 };
 
-// How long the reduction of a bucket takes: alpha + per_byte * bytes.
+// The time that the reduction of a bucket takes: alpha + per_byte * bytes.
 struct TransferCost {
   double alpha_ns = 0;
   double per_byte_ns = 0;
@@ -34,7 +34,7 @@ inline constexpr std::optional<int64_t> kBucketCaps[] = {
 [[nodiscard]] std::vector<ReadyBytes> in_buckets(std::span<const ReadyBytes> gradients,
                                                  std::optional<int64_t> cap);
 
-// How long after `backward_end_ns` the last bucket is reduced, in order. O(n).
+// The time from `backward_end_ns` until the last bucket is reduced, in order. O(n).
 [[nodiscard]] double exposed_after(std::span<const ReadyBytes> buckets, const TransferCost& cost,
                                    int64_t backward_end_ns);
 

@@ -18,7 +18,7 @@ class InterfaceLoad {
 
   void add(std::span<const int> hosts, Interval span);
   void finish();  // O(n log n)
-  // How long a transfer of that span would have taken alone, if concurrent transfers share the
+  // The time that a transfer of that span would have taken alone, if concurrent transfers share the
   // busiest of its interfaces evenly. The transfer must have been added.
   [[nodiscard]] int64_t alone_ns(std::span<const int> hosts, Interval span) const;
 

@@ -30,7 +30,7 @@ inline constexpr size_t kFewestSizes = 3;
 inline constexpr int64_t kLeastSizeRatio = 8;  // largest size / smallest size
 inline constexpr size_t kFewestTransfersOfSize = 3;
 
-// What a fit requires. Two sizes make a line, but do not show how well it fits.
+// The requirements of a fit. Two sizes make a line, but do not show how well it fits.
 struct FitLimits {
   size_t sizes = kFewestSizes;
   int64_t ratio = kLeastSizeRatio;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the steps' time divides, and the costs of communication.
+// The division of the steps' time, and the costs of communication.
 #pragma once
 
 #include <cstdint>
@@ -137,7 +137,7 @@ struct GpuRows {
   DPROF_FIELDS(filter, per_rank);
 };
 
-// How much slower computation runs beside a collective, and a transfer beside computation.
+// The slow-down of computation beside a collective, and of a transfer beside computation.
 struct Contention {
   double factor = 1;  // slowdown of computation: time-weighted median over operators; 1 = none
   int64_t operators = 0;

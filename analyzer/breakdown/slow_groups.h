@@ -11,7 +11,7 @@
 
 namespace dprof::analyzer {
 
-// How long one group took for one kind of collective in one window of time.
+// The time one group took for one kind of collective in one window of time.
 struct GroupTransfer {
   size_t group = 0;
   int64_t window = 0;

@@ -45,7 +45,7 @@ std::optional<LinkStudy> slow_links_of(std::span<const RankDigest> digests,
                                        const Steps& steps, const Overlap* overlap,
                                        std::vector<Diagnostic>& notes);
 
-// Where a series rises permanently: the position of the first value of the higher level, if both
+// The permanent rise of a series: the position of the first value of the higher level, if both
 // levels have `fewest` values, the higher median is more than kRiseRatio times the lower one, and
 // the values of the two sides hardly overlap. O(n log n).
 struct Rise {

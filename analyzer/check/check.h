@@ -56,7 +56,7 @@ struct CheckResult {
   std::vector<CheckMetric> metrics;
 
   [[nodiscard]] ExitCode code() const;
-  // Whether the case can fail the check.
+  // True if the case can fail the check.
   [[nodiscard]] bool counts(const CheckCase& one) const {
     return one.outcome == Outcome::kFailed && one.severity >= fail_on;
   }

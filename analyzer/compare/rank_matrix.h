@@ -36,7 +36,7 @@ struct PairTraffic {
   [[nodiscard]] std::optional<double> bandwidth() const;
 };
 
-// How long `pair.rank` waited for `pair.peer`: as the last of a collective, or as the other side of
+// The time `pair.rank` waited for `pair.peer`: as the last of a collective, or as the other side of
 // a message.
 struct PairWait {
   RankPair pair;

@@ -61,7 +61,7 @@ struct ChangedPhase {
   [[nodiscard]] double change_ns() const { return b_ns.value_or(0) - a_ns.value_or(0); }
 };
 
-// What a rank did in a mean step, and its largest change, apart from waiting for others.
+// A rank's mean step, and its largest change, apart from waiting for others.
 struct ChangedRank {
   int rank = 0;
   int64_t a_work_ns = 0;  // its step without exposed communication

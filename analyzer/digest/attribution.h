@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which range of a host thread caused a GPU activity (docs/analysis/facts.md). Never a containment
-// join: one pass over rows in start order, with a stack of open ranges per thread.
+// Finds the range of a host thread that caused a GPU activity (docs/analysis/facts.md). Never a
+// containment join: one pass over rows in start order, with a stack of open ranges per thread.
 //
 // An activity is joined to its launch call by correlation (LaunchIndex), the call to the innermost
 // range open on its thread (attribute), and the chain continues upwards by parent ids.

@@ -42,8 +42,8 @@ struct ClockEvidence {
   std::vector<ClockSample> samples;
   std::vector<DevicePair> devices;
   int64_t damaged = 0;  // rows with impossible times; left out
-  // How far apart the readings of the clocks at time 0 can be: the possible disagreement between
-  // recorders that share a clock. And the rate by which this recorder converts ticks.
+  // The greatest distance of the readings of the clocks at time 0: the possible disagreement
+  // between recorders that share a clock. And the rate by which this recorder converts ticks.
   int64_t origin_width_ns = 0;
   std::optional<double> ticks_per_second;
   // Subtract from a peer's raw times to put them on this trace's axis, if this trace's clock is the

@@ -72,7 +72,7 @@ struct CollectiveRecord {
 };
 static_assert(sizeof(CollectiveRecord) == 120);
 
-// How often ranges of one name occur in a step, and their total length.
+// The number of ranges of one name in a step, and their total length.
 struct MarksInStep {
   size_t step = 0;  // position in RankDigest::steps
   int64_t count = 0;
@@ -84,7 +84,7 @@ struct MarkedPhase {
   std::vector<MarksInStep> in_steps;  // only steps that have some, by position
 };
 
-// How long a thread has been ready to run but without a core, since it began.
+// The time that a thread has been ready to run but without a core, since it began.
 struct RunQueueSample {
   TraceNs at;
   int64_t waited_ns = 0;
@@ -104,7 +104,7 @@ struct LastRange {
   std::optional<int64_t> ended_ago_ns;  // nullopt = still open
 };
 
-// What a rank was doing when its trace ended, for hangs.
+// A rank's activity at the end of its trace, for hangs.
 struct LastActivity {
   static constexpr size_t kOpenRanges = 8;
   static constexpr size_t kFrames = 128;

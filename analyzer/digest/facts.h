@@ -52,7 +52,7 @@ struct Calls {
   std::vector<Call> kept;  // in the order of rows
 };
 
-// What a kernel computes, inferred from its name.
+// The computation of a kernel, inferred from its name.
 enum class KernelClass : uint8_t {
   kOther,
   kMatrixFp32,       // matrix products and convolutions on the ordinary units, in fp32

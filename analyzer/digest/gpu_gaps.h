@@ -22,7 +22,7 @@ struct StreamWait {
 };
 inline constexpr uint32_t kUnknownStream = UINT32_MAX;
 
-// Which activity waited for which, over all devices. Memory 16 bytes per activity, if any waits.
+// Waits between activities, over all devices. Memory 16 bytes per activity, if any waits.
 class Dependencies {
  public:
   Dependencies() = default;
@@ -30,10 +30,10 @@ class Dependencies {
   Dependencies(std::vector<std::vector<StreamWait>> waits, const Activities& activities,
                std::span<const LaunchCall> launches);
 
-  // Whether the activity waited for something that ended in [from, to).
+  // True if the activity waited for something that ended in [from, to).
   [[nodiscard]] bool waited(const Activity& activity, TraceNs launched, TraceNs from,
                             TraceNs to) const;
-  // Whether it waited for an event recorded at or after `since`, or at an unknown time.
+  // True if it waited for an event recorded at or after `since`, or at an unknown time.
   [[nodiscard]] bool waited_since(const Activity& activity, TraceNs launched, TraceNs since) const;
   // Waits of that stream were recorded.
   [[nodiscard]] bool knows(uint32_t stream) const {

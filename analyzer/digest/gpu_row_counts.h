@@ -18,7 +18,7 @@ namespace dprof::analyzer {
 
 struct Activities;  // gpu_activities.h
 
-// Which rows count, how their times are rounded, and the class of a memset:
+// The rows that count, the rounding of their times, and the class of a memset:
 //   kAll       every kernel, copy and memset; exact; memory
 //   kLinked    those whose launching call has a row, as TraceLens; exact; computation
 //   kStepsHta  as HTA: with two steps or more those launched before the last step begins;

@@ -24,13 +24,13 @@ struct EndingInput {
 // nullopt: no process's end was recorded, as in traces of other tools.
 [[nodiscard]] std::optional<Ending> ending_of(const EndingInput& input);
 
-// Whether its process failed; an early exit with code 0 is no failure.
+// True if its process failed; an early exit with code 0 is no failure.
 [[nodiscard]] bool has_failed(const EndedRank& rank);
 // "SIGSEGV", "exit code 1", "a clean end".
 [[nodiscard]] std::string words_of_end(const EndedRank& rank);
-// Whether the rank never reached a parameter update.
+// True if the rank never reached a parameter update.
 [[nodiscard]] bool never_trained(const RankDigest& digest);
-// Whether the rank ever knew of another one.
+// True if the rank ever knew of another one.
 [[nodiscard]] bool met_anybody(const RankDigest& digest);
 
 }  // namespace dprof::analyzer

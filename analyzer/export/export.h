@@ -25,11 +25,11 @@ inline constexpr size_t kExportFormats = 6;
 // "perfetto", "chrome", "csv", "parquet", "speedscope", "folded".
 [[nodiscard]] std::string_view word_of(ExportFormat format);
 [[nodiscard]] std::optional<ExportFormat> export_format_of_word(std::string_view word);
-// Whether it needs an analysis; the others need one only for a selection of steps.
+// True if it needs an analysis; the others need one only for a selection of steps.
 [[nodiscard]] bool needs_analysis(ExportFormat format);
-// Whether this machine has the required software; else kUnsupported.
+// kUnsupported if this machine lacks the required software.
 Status can_export(ExportFormat format);
-// Whether it writes a folder of files instead of one file.
+// True if it writes a folder of files instead of one file.
 [[nodiscard]] bool makes_folder(ExportFormat format);
 // The default output: "RUN.perfetto.gz", or the folder "RUN.csv".
 [[nodiscard]] std::filesystem::path default_export_path(ExportFormat format,

@@ -18,7 +18,7 @@ namespace dprof::analyzer {
 inline constexpr int64_t kPerfettoZeroNs = int64_t{1} << 40;
 
 enum class PerfettoEvent : uint8_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
-// How tracks with equal names and parents are shown: separately, or those of equal keys merged.
+// Tracks with equal names and parents are shown separately, or those of equal keys merged.
 enum class PerfettoMerge : uint8_t { kNone = 2, kByKey = 3 };
 enum class PerfettoUnit : uint8_t { kNanoseconds = 1, kCount = 2, kBytes = 3 };
 

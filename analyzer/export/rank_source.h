@@ -38,7 +38,7 @@ class RankSource {
   [[nodiscard]] const RankAnalysis* found() const { return found_; }
 
   [[nodiscard]] int64_t on_axis(int64_t time_ns) const;
-  // Whether a row of the trace touches the chosen steps; a null duration means a single moment.
+  // True if a row of the trace touches the chosen steps; a null duration means a single moment.
   [[nodiscard]] bool wants(int64_t start_ns, std::optional<int64_t> duration_ns) const;
   // On the trace's own clock; nullopt = all.
   [[nodiscard]] const std::optional<Interval>& window() const { return window_; }

@@ -53,7 +53,7 @@ struct RankLanes {
   std::vector<LossSpan> losses;  // by begin
 };
 
-// Whether a slice that ends at `end` has no recorded end: it is drawn to the end of its trace, and
+// True if a slice that ends at `end` has no recorded end: it is drawn to the end of its trace, and
 // has no duration.
 [[nodiscard]] inline bool is_unfinished(const RankLanes& rank, TraceNs end) {
   return rank.open_slices > 0 && end == rank.span.end;

@@ -17,8 +17,8 @@ namespace dprof::analyzer {
 // No member can finish before every member has begun.
 [[nodiscard]] bool is_synchronising(schema::Function function);
 
-// Which records belong together, and in what state. Compares no times across ranks. O(records),
-// plus 64 × records for ranks whose calls had to be aligned by content.
+// Finds the records that belong together, and their state. Compares no times across ranks.
+// O(records), plus 64 × records for ranks whose calls had to be aligned by content.
 [[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests);
 
 // Gives instances the step in which most members called them, and a bucket where it was recorded

@@ -64,7 +64,7 @@ struct Instance {
   std::optional<int64_t> bucket;       // of DDP
 };
 
-// Where the ranks of a communicator stop making the same calls.
+// The place at which the ranks of a communicator stop making the same calls.
 struct Divergence {
   struct Side {
     std::vector<int> ranks;

@@ -28,7 +28,7 @@ inline constexpr size_t kMemorySources = 4;
 [[nodiscard]] std::string_view word_of(MemorySource source);  // as in JSON: "allocator_events"
 [[nodiscard]] std::string_view title_of(MemorySource source);
 
-// What memory holds, in the order of the report.
+// The contents of memory, in the order of the report.
 enum class MemoryUse : uint8_t {
   kParameter,
   kGradient,
@@ -91,8 +91,8 @@ struct RankMemory {
   std::optional<int64_t> largest_free_at_end;
   std::optional<double> segment_allocs_per_step;  // mean in steady steps; 0 is healthy
   std::optional<double> segment_frees_per_step;
-  // How often the allocator found no memory, released its cache and retried; nullopt = cannot be
-  // distinguished from the program emptying the cache.
+  // The number of times the allocator found no memory, released its cache and retried; nullopt =
+  // cannot be distinguished from the program emptying the cache.
   std::optional<int64_t> retries;
   int64_t cache_flushes = 0;              // runs of segments released in steady steps
   std::optional<int64_t> device_total;    // bytes of the device

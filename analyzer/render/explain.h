@@ -15,7 +15,7 @@
 
 namespace dprof::analyzer {
 
-// Where evidence can be looked up; both can be empty, which shortens the explanation.
+// The sources of evidence; both can be empty, which shortens the explanation.
 struct EvidenceSources {
   std::span<const TraceFile> traces = {};
   std::span<const RankAnalysis> ranks = {};

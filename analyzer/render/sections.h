@@ -49,14 +49,14 @@ SectionMaker unknown_section;
 [[nodiscard]] bool has_slowdown(const Report& report);
 [[nodiscard]] bool has_question(const Report& report);  // the user asked what-if questions
 
-// How many of them are shown; and the line with the number of the others.
+// The number of those shown; and the line with the number of the others.
 [[nodiscard]] size_t shown_of(size_t all, int top);
 void say_more(Document& document, size_t shown, size_t all);
 
-// How the cause of the hang was decided, or where the trace ended before one was found.
+// Says how the cause of the hang was decided, or where the trace ended before one was found.
 [[nodiscard]] std::string hang_sentence(const Hang& hang);
 
-// How much a healthy verdict is worth, a sentence each: what was not found, and what could not have
+// The worth of a healthy verdict, a sentence each: what was not found, and what could not have
 // been seen. Empty if ranks were not compared.
 struct Verdicts {
   std::vector<std::string> good;    // "no rank holds the others up: …"

@@ -39,7 +39,7 @@ struct Grounds {
   void rests(std::string text) { add_once(rests_on, std::move(text)); }
   void err(std::string text) { add_once(errs, std::move(text)); }
   void doubts(double share) { doubt = std::max(doubt, share); }
-  // Whether to take the other assumption. `halfway`: neither is more likely.
+  // True if the other assumption is taken. `halfway`: neither is more likely.
   bool other(Doubt doubt, bool halfway = false) {
     open[static_cast<size_t>(doubt)] = true;
     middle[static_cast<size_t>(doubt)] = halfway;

@@ -42,7 +42,7 @@ inline constexpr size_t kFewestReplayedSteps = 8;
                                               const Steps& steps, std::vector<Diagnostic>& notes);
 
 struct HeldOut;
-// Whether the replay can be trusted, given these errors.
+// Decides if the replay can be trusted, given these errors.
 void judge_replay(const HeldOut& held_out, Replay& replay, std::vector<Diagnostic>& notes);
 
 }  // namespace dprof::analyzer

@@ -64,7 +64,7 @@ struct PathSlack {
   DPROF_FIELDS(rank, name, ns);
 };
 
-// What determines the length of the steps, across ranks (docs/analysis/replay.md).
+// The chain that determines the length of the steps, across ranks (docs/analysis/replay.md).
 struct CriticalPath {
   std::vector<StepPath> per_step;
   std::vector<OnPath> by_category;  // longest first, like all that follow

@@ -114,7 +114,7 @@ struct Report {
                memory, energy, replay, critical_path, findings, names);
 };
 
-// Whether the job is known to have failed.
+// True if the job is known to have failed.
 [[nodiscard]] inline bool has_failed(const Report& report) {
   return report.ending && report.ending->verdict.kind != "ok";
 }

@@ -75,7 +75,7 @@ struct TimeOfRank {
 [[nodiscard]] bool has_phase(const RankDigest& digest, schema::Marker marker);
 // Phases that begin in the window. O(log phases).
 [[nodiscard]] std::span<const PhaseRange> phases_in(const RankDigest& digest, Interval window);
-// Whether an optimizer phase begins in that step.
+// True if an optimizer phase begins in that step.
 [[nodiscard]] bool has_update(const RankDigest& digest, const StepRecord& step);
 // The innermost phase of the rank's training thread at that moment; kNone = none. O(log phases).
 [[nodiscard]] schema::Marker phase_at(const RankDigest& digest, TraceNs at);

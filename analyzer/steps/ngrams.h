@@ -37,7 +37,7 @@ struct Vote {
 // any vote `distance` is 0. O(8 N) hashing.
 [[nodiscard]] Vote vote_on_distance(std::span<const uint32_t> tokens, const VotingRule& rule);
 
-// Which of the tokens 0 … kinds - 1 would vote alone, for any distance. O(N log N).
+// The tokens of 0 … kinds - 1 that would vote alone, for any distance. O(N log N).
 [[nodiscard]] std::vector<bool> regular_tokens(std::span<const uint32_t> tokens, size_t kinds,
                                                const VotingRule& rule);
 

@@ -24,7 +24,7 @@ struct Period {
 [[nodiscard]] std::optional<Period> find_period(std::span<const uint32_t> tokens,
                                                 std::span<const TraceNs> times);
 
-// Whether these moments are as regular as steps: the coefficient of variation of their distances,
+// True if these moments are as regular as steps: the coefficient of variation of their distances,
 // without the first three and outliers beyond 3 MADn, is below 0.5.
 [[nodiscard]] bool is_steady(std::span<const TraceNs> begins);
 

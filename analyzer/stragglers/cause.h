@@ -30,7 +30,7 @@ struct Cause {
   std::vector<std::string> reasons;  // a sentence each, with the numbers
 };
 
-// How much computation fluctuates between steps on one rank: the largest relative spread of a
+// The fluctuation of computation between steps on one rank: the largest relative spread of a
 // significant phase, over all ranks. 0.02 on a quiet machine, 0.3 where ranks share cores.
 [[nodiscard]] double fluctuation_of(const OwnWork& work);
 

@@ -19,7 +19,7 @@ namespace dprof::analyzer {
 void settle_times(Matching& matching, std::span<const RankDigest> digests,
                   const Alignment& alignment);
 
-// What a rank's lattice needs of a collective: when it ran here, and when the last member arrived.
+// A collective for a rank's lattice: when it ran here, and when the last member arrived.
 struct CommSpan {
   Interval span;
   TraceNs arrive;     // of the last member; >= span.end: never within it

@@ -13,7 +13,7 @@
 
 namespace dprof::analyzer::kineto {
 
-// Why an element of `traceEvents` is not an event.
+// The reason why an element of `traceEvents` is not an event.
 enum class BadElement : uint8_t { kNotAnObject, kNotJson, kTooDeep, kTooLong };
 
 class DocumentHandler {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an event of a Chrome JSON file is in no table.
+// The reasons why an event of a Chrome JSON file is in no table.
 #pragma once
 
 #include "analyzer/import/sink/trace_sink.h"

@@ -31,7 +31,7 @@ enum class Topic : uint8_t {
 };
 Topic topic_of(std::string_view category);
 
-// Whether the name is that of a node of the autograd graph.
+// True if the name is that of a node of the autograd graph.
 bool is_autograd_name(std::string_view name);
 
 schema::GpuActivityKind copy_kind(std::string_view name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a row of an export is in no table.
+// The reasons why a row of an export is in no table.
 #pragma once
 
 #include "analyzer/import/sink/trace_sink.h"

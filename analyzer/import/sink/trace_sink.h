@@ -16,7 +16,7 @@
 
 namespace dprof::analyzer {
 
-// Why a row of a foreign file is in no table. Each format declares its own as constants.
+// The reason why a row of a foreign file is in no table. Each format declares its own as constants.
 struct Skip {
   std::string_view what;  // plural, like "counters" or "rows without a start": one text per cause
   bool repeats = false;   // other rows contain the same, or it is only for display: nothing is

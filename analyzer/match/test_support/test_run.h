@@ -12,7 +12,7 @@
 
 namespace dprof::analyzer {
 
-// How the calls of a communicator are numbered in the records.
+// The numbering of a communicator's calls in the records.
 enum class Numbers : uint8_t { kNccl, kC10d, kNone };
 
 // Ranks that call collectives of communicators, each with its own current time. Nothing is
