@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dprof record` prepares for the report once everything is recorded.
+// The digests that `dprof record` prepares for the report once everything is recorded.
 #pragma once
 
 #include "cli/console.h"

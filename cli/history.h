@@ -10,7 +10,7 @@
 
 namespace dprof::cli {
 
-// Whether it is a folder without traces of its own.
+// True if it is a folder without traces of its own.
 [[nodiscard]] bool is_history(const std::filesystem::path& path);
 
 // Its reports, and run folders in it, oldest first.

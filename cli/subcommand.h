@@ -40,7 +40,7 @@ DPROF_VERBS(DPROF_DECLARE_MAKER)
 // Declares all verbs with their options, in that order.
 [[nodiscard]] std::vector<std::unique_ptr<Subcommand>> declare_command_line(CLI::App& app);
 
-// What `dprof diff` gets instead of the "--" between its runs, which the parser would remove.
+// Replaces the "--" between the runs of `dprof diff`, which the parser would remove.
 inline constexpr char kBetweenSides[] = "\x1f--";
 
 [[nodiscard]] constexpr int code_of(ExitCode code) { return static_cast<int>(code); }

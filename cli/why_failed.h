@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dprof record` reports by itself about a command that failed.
+// The reason that `dprof record` reports by itself for a command that failed.
 #pragma once
 
 #include <filesystem>

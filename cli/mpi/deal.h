@@ -9,7 +9,7 @@
 
 namespace dprof::cli {
 
-// Whether a hand should preferably get this piece: it is on its disk.
+// True if a hand should preferably get this piece: it is on its disk.
 using Likes = std::function<bool(size_t piece, size_t hand)>;
 
 // The hand of each piece. Largest pieces first, each to the hand with the smallest load: loads

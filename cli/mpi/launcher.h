@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an MPI launcher started this process, and with which number of how many.
+// This process's number, and the number of processes, if an MPI launcher started it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only glibc has, as weak references: jobs start programs of other C libraries too, and musl's
+// Weak references to what only glibc has: jobs start programs of other C libraries too, and musl's
 // loader ends a program for whose preloaded library a symbol is missing. There dprof does nothing.
 #pragma once
 
@@ -13,7 +13,7 @@ extern "C" {
 [[gnu::weak]] int on_exit(void (*function)(int, void*), void* data) noexcept;
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's names
-// What pthread_atfork() and at_quick_exit() call, which glibc links into the library itself.
+// Called by pthread_atfork() and at_quick_exit(), which glibc links into the library itself.
 [[gnu::weak]] int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),
                                     void* library) noexcept;
 [[gnu::weak]] int __cxa_at_quick_exit(void (*function)(void*), void* library) noexcept;

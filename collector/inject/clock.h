@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clock this process reads (collector/wire/ticks.h): the one named by the recorder in
+// The clock that this process reads (collector/wire/ticks.h): named by the recorder in
 // DPROF_CLOCK.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a Python program raised: exceptions that reach sys.excepthook and threading.excepthook are
+// Errors of a Python program: exceptions that reach sys.excepthook and threading.excepthook are
 // noted (wire::Fact::kException) and passed on to the previous hook; and exceptions that end a
 // process spawned by multiprocessing, while its finalizers run.
 //

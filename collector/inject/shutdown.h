@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session ends. Its states and their transitions:
+// The end of a session. Its states and their transitions:
 //
 //   kServing ── recorder gone, or it said stop (helper) ──▶ kStopping ── sources are off ──▶ kOver
 //      │                                                                                       ▲

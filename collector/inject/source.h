@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the helper thread does for a source (torch, NCCL, CUDA). NVTX needs none of it: its hooks
+// The helper thread's work for a source (torch, NCCL, CUDA). NVTX needs none of it: its hooks
 // read the mask themselves.
 //
 // Threading  all on the helper, one after the other. All but drain() can call the dynamic linker,

@@ -13,7 +13,7 @@
 
 namespace dprof::inject {
 
-// Which nesting ranges of this thread were written, so that ends are written for those only: a
+// The nesting ranges of this thread that were written: ends are written for those only. A
 // range can begin while its source is off, or be dropped by a full ring.
 //
 // Cost  usually a compare with the top.

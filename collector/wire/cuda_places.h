@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where to look for CUPTI, in this order: already loaded; next to a mapped library; by name; in a
-// toolkit. The process and the doctor must find the same library.
+// The places to look for CUPTI, in this order: already loaded; next to a mapped library; by name;
+// in a toolkit. The process and the doctor must find the same library.
 #pragma once
 
 namespace dprof::wire {

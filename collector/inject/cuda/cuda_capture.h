@@ -41,7 +41,7 @@ class CudaCapture {
   // The recorder is leaving: collects finished buffers; later CUPTI records are dropped.
   void leave() noexcept;
 
-  // What to record from now on. When recording ends, the rest is flushed.
+  // The kinds to record from now on. When recording ends, the rest is flushed.
   void want(uint32_t mask, wire::DetailLevel detail) noexcept;
 
   void flush_when_due(uint64_t now_ns) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which other clients in this process use, or are about to use, CUPTI; and facts about the CUDA
+// The other clients in this process that use, or are about to use, CUPTI; and facts about the CUDA
 // driver that need no initialisation.
 //
 // Threading  any; reads the environment and the list of mapped libraries only.

@@ -48,7 +48,7 @@ void close(void* context) noexcept;
 // Plugin version 3 names the communicator in its events only. Cold: once per communicator.
 void learn(Communicator& communicator, uint64_t hash, const char* name, int32_t rank) noexcept;
 
-// Whether events are wanted. False keeps only those that maintain the counts of sends and receives.
+// Switches events on or off. False keeps only those that maintain the counts of sends and receives.
 void switch_to(bool recording) noexcept;
 
 // Stores 0: the session is over.

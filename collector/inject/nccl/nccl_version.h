@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which NCCL is in the process.
+// The version of the NCCL in the process.
 //
 // Threading  any thread; takes the loader's lock.
 #pragma once

@@ -40,7 +40,7 @@ using FakeViolations = int (*)();
 using FakeOther = uint32_t (*)(int take);
 using FakeSubscribed = int (*)();
 using FakeWatches = int (*)(uint32_t callback_id);
-// How many kinds and functions have been switched off again so far.
+// The number of kinds and functions switched off again so far.
 using FakeSwitchedOff = int (*)();
 // The calling thread's external id on top, 0 = none.
 using FakeExternal = uint64_t (*)();

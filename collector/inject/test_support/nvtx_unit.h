@@ -14,7 +14,7 @@ using InitializeExtension = int (*)(nvtx::ExtensionModule*);
 
 class NvtxUnit {
  public:
-  // What the header does at its first call. False if the tool declined.
+  // Does what the header does at its first call. False if the tool declined.
   bool initialize(InitializeNvtx core, InitializeExtension extension) {
     current = this;
     for (uint32_t i = 0; i < nvtx::kCoreCount; ++i) core_slots_[i] = &core_[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which all-reduce reduces which of DDP's gradient buckets, and when its last gradient was ready.
-// torch has no interface for this; its operations show it:
+// Finds the gradient bucket of DDP that an all-reduce reduces, and when its last gradient was
+// ready. torch has no interface for this; its operations show it:
 //
 //   AccumulateGrad ends          a parameter's gradient is ready; the Reducer's hook runs next
 //   …::reducer::mul_out, copy_   it copies the gradient into its bucket (not where gradients are

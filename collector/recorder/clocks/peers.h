@@ -41,8 +41,8 @@ class Peers {
   void before_end();
   std::vector<schema::ClockProbeRow> take_probes();
 
-  // Why clocks of other hosts are unknown although they should be known; `others`: the job has
-  // ranks that were not started here.
+  // The reason why clocks of other hosts are unknown although they should be known; `others`: the
+  // job has ranks that were not started here.
   [[nodiscard]] std::optional<std::string> complaint(bool others) const;
 
  private:

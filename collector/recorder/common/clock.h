@@ -78,7 +78,7 @@ class RunClock {
   int64_t real_origin_raw_ns_ = 0;
 };
 
-// Whether the TSC is the same on all cores, at a constant rate: it has constant_tsc and nonstop_tsc
+// True if the TSC is the same on all cores, at a constant rate: it has constant_tsc and nonstop_tsc
 // and the kernel trusts it as its own clock source. `cpuinfo` and `clocksource` are the contents of
 // those files.
 [[nodiscard]] bool tsc_is_usable(const std::string& cpuinfo, const std::string& clocksource);

@@ -30,7 +30,7 @@ class LockFile {
   // a change of owner, or after three times that.
   static Result<LockFile> wait_for(const std::filesystem::path& path,
                                    std::chrono::milliseconds patience = kPatience);
-  // Whether the owner of `path` lives; false without such a file. `now_s` is the file system's
+  // True if the owner of `path` lives; false without such a file. `now_s` is the file system's
   // time, if the caller has it (made_s): getting it takes four operations.
   static bool is_held(const std::filesystem::path& path, std::optional<int64_t> now_s = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to record what: windows of steps or seconds, requests of `dprof ctl`, the overhead governor.
+// Decides when to record what: windows of steps or seconds, requests of `dprof ctl`, the governor.
 // Decides only; a process's CaptureDriver carries it out.
 #pragma once
 
@@ -98,9 +98,9 @@ class CapturePlan {
   [[nodiscard]] const CaptureOrder& order() const { return order_; }
   // The level of kept rows.
   [[nodiscard]] wire::DetailLevel kept_detail() const;
-  // Whether rows may have to be left out. Fixed at the start.
+  // True if rows may have to be left out. Fixed at the start.
   [[nodiscard]] bool gated() const { return gated_; }
-  // Whether a row that begins at that time is kept, as far as steps are known.
+  // True if a row that begins at that time is kept, as far as steps are known.
   [[nodiscard]] bool keeps(int64_t time_ns) const;
   [[nodiscard]] const std::vector<KeptSpan>& spans() const { return spans_; }
 

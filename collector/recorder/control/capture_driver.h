@@ -62,7 +62,7 @@ class CaptureDriver {
   void after_pass();
   // `cpu_ns`: of the calling thread, so far.
   void before_commit(int64_t cpu_ns);
-  // Whether a commit is due even without a record.
+  // True if a commit is due even without a record.
   [[nodiscard]] bool waiting() const { return plan_.gated(); }
   // After the drain's own end: decides on the last rows.
   void finish(bool killed);

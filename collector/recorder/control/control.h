@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `dprof ctl` communicates with a recorder: a Unix socket, one request line, one JSON reply
+// The protocol of `dprof ctl` and a recorder: a Unix socket, one request line, one JSON reply
 // line.
 //
 //   start | stop | status | level light|standard|full | trigger

@@ -64,7 +64,7 @@ class JobWatch {
   int64_t lasted_ns_ = 0;
 };
 
-// Which ranks wait, and for which, as far as their calls show.
+// The ranks that wait, and those they wait for, as far as their calls show.
 [[nodiscard]] JobHang hang_of(const std::vector<WatchedRank>& ranks);
 
 // "all_reduce #42 of default_pg".

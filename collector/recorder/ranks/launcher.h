@@ -19,14 +19,14 @@
 
 namespace dprof::recorder {
 
-// How a process ended, from waitpid().
+// The end of a process, from waitpid().
 struct ExitStatus {
   int wait_status = 0;
   [[nodiscard]] int code() const;          // 128+N for signal N, as shells do
   [[nodiscard]] std::string text() const;  // "exit:N" or "signal:N"
 };
 
-// How a rank's process ended.
+// The end of a rank's process.
 struct RankEnd {
   int rank = 0;
   pid_t pid = 0;
@@ -71,7 +71,7 @@ class Launcher {
   [[nodiscard]] std::optional<ExitStatus> status(pid_t pid) const;
   // The ranks that ended since the last call.
   [[nodiscard]] std::vector<RankEnd> take_rank_ends() { return std::exchange(rank_ends_, {}); }
-  // How often the carrier of the ranks' output was restarted.
+  // The restarts of the carrier of the ranks' output.
   [[nodiscard]] int revivals() const { return revivals_; }
   // Of the command: 0, or the code of the first rank that failed.
   [[nodiscard]] int exit_code() const { return exit_code_; }

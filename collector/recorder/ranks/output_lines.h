@@ -44,7 +44,7 @@ class OutputLines {
   // A pipe whose read end is carried to `to_fd` (1 or 2); returns the write end for the child.
   Result<int> add(int rank, int to_fd);
   Status start();
-  // Whether a child that has ended is the carrier.
+  // True if a child that has ended is the carrier.
   [[nodiscard]] bool is_carrier(pid_t pid) const { return carrier_ > 0 && pid == carrier_; }
   // The carrier was killed: another one continues with the same pipes.
   void revive();

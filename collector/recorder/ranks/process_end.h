@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a process that is not a child of the recorder ended: one started by torchrun, mpirun or srun.
+// The end of a process that is not a child of the recorder: started by torchrun, mpirun or srun.
 #pragma once
 
 #include <optional>

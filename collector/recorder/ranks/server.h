@@ -75,7 +75,7 @@ class Server {
   [[nodiscard]] int64_t strangers() const {
     return turned_away_ + static_cast<int64_t>(callers_.size());
   }
-  // How often a connection could not be accepted at once for lack of a descriptor.
+  // Connections that could not be accepted at once for lack of a descriptor.
   [[nodiscard]] int64_t out_of_descriptors() const { return out_of_descriptors_; }
 
  private:

@@ -98,7 +98,7 @@ class Command {
   using Steady = std::chrono::steady_clock;
   // The supervisor's time limit for reporting how a process ended.
   static constexpr std::chrono::seconds kAnswerWithin{1};
-  // How long an orphan that knows no process of the command waits for one to say hello.
+  // The time an orphan that knows no process of the command waits for one to say hello.
   static constexpr std::chrono::seconds kPatience{60};
 
   Command(Descriptor socket, const Signals& own, const KeptOutput& kept)
@@ -115,7 +115,7 @@ class Command {
   // A process said hello. An orphan that knows none takes the first one as the command's.
   void meet(pid_t pid);
   [[nodiscard]] bool is_orphan() const { return channel_.gone(); }
-  // How a process ended; inner nullopt: not available. Outer nullopt: not known yet, ask again.
+  // The end of a process; inner nullopt: not available. Outer nullopt: not known yet, ask again.
   using Ending = std::optional<ExitStatus>;
   std::optional<Ending> ending_of(pid_t pid);
   // After the command's end: the rest of the ranks' output is carried.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether libdprof_torch.so can read a LibTorch of unknown build. Another process tries it, because
-// it can crash or hang there; its answer is cached by build id in $XDG_CACHE_HOME/dprof.
+// Decides if libdprof_torch.so can read a LibTorch of unknown build. Another process tries it,
+// because it can crash or hang there; its answer is cached by build id in $XDG_CACHE_HOME/dprof.
 #pragma once
 
 #include <atomic>

@@ -61,7 +61,7 @@ struct RecordOutcome {
   int64_t left_behind = 0;  // finished traces that could not be moved from the local disk
   int64_t bytes = 0;        // of the folder
   std::vector<std::filesystem::path> finished;  // this recorder's traces, in the folder
-  // Whether a signal to end the recorder has arrived since then.
+  // True if a signal to end the recorder has arrived since then.
   std::function<bool()> is_interrupted = [] { return false; };
   std::vector<RunDiagnostic> diagnostics;
   // Data loss and errors recorded in the traces, once for each code: not part of run.json.

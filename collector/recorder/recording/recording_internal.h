@@ -43,7 +43,7 @@ class Recording {
   // The recorder leaves: all recordings end now, even those of living processes.
   void leave();
   void sample_clock();
-  // Whether a process has just ended, and watch() does not know yet.
+  // True if a process has just ended, and watch() does not know yet.
   [[nodiscard]] bool somebody_goes() const;
   // Probes of other hosts' clocks.
   void add_probes(std::vector<schema::ClockProbeRow> rows);

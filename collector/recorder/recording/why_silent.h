@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why no library could be loaded into a command, as far as its arguments and its file show.
+// The reason why no library could be loaded into a command, as its arguments and file show.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace dprof::recorder {
                                      const std::filesystem::path& library = {});
 // The loader that the program requires, if that file is missing; else "".
 [[nodiscard]] std::string missing_loader(const std::string& command, std::string_view path);
-// Whether the command is known not to pass on the environment to its children, or to start them
-// where dprof's files are missing. "" = not known.
+// The reason if the command is known not to pass on the environment to its children, or to start
+// them where dprof's files are missing. "" = not known.
 [[nodiscard]] std::string why_unreached(const std::vector<std::string>& command);
 
 }  // namespace dprof::recorder

@@ -21,7 +21,7 @@ struct OpenCall {
   int64_t sequence = 0;  // among its communicator's calls of this function
   int64_t position = 0;  // among all its communicator's calls
   int64_t since_ns = 0;
-  // Whether its end would be seen. NCCL's ends are not seen if no call of the communicator had one
+  // True if its end would be seen. NCCL's ends are not seen if no call of the communicator had one
   // (without CUPTI): then the last call counts as open, and may have ended.
   bool observed = true;
 };

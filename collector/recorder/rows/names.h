@@ -36,7 +36,7 @@ class Names {
   [[nodiscard]] std::string text(uint32_t arena_id_untrusted) const;
 
   [[nodiscard]] int64_t bad_ids() const { return bad_ids_; }
-  // How often a name beyond the limit was requested.
+  // Requests for a name beyond the limit.
   [[nodiscard]] int64_t refused() const { return refused_; }
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls of NCCL carry out which calls of LibTorch.
+// The calls of NCCL that carry out calls of LibTorch.
 #pragma once
 
 #include "schema/function.h"
 
 namespace dprof::recorder {
 
-// Whether LibTorch carries out a call of `torch` by a call of `nccl`.
+// True if LibTorch carries out a call of `torch` by a call of `nccl`.
 [[nodiscard]] constexpr bool can_carry(schema::Function torch, schema::Function nccl) {
   using schema::Function;
   switch (torch) {

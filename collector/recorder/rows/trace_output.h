@@ -29,7 +29,7 @@ namespace dprof::recorder {
 // Threading  one thread at a time.
 class TraceOutput {
  public:
-  // How often a commit() within a gap retries.
+  // The time between retries of commit() within a gap.
   static constexpr std::chrono::seconds kRetry{1};
 
   explicit TraceOutput(std::unique_ptr<schema::TraceWriter> writer);

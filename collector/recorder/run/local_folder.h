@@ -27,7 +27,7 @@ Result<LocalFolder> make_local_folder(const std::filesystem::path& run,
 // All folders in the run's notes, on this host and on others; entries that no recorder can have
 // written are left out.
 std::vector<LocalFolder> find_local_folders(const std::filesystem::path& run);
-// Whether this process can move its contents: the folder is on this host, and this user's own.
+// True if this process can move its contents: the folder is on this host, and this user's own.
 [[nodiscard]] bool is_here(const LocalFolder& local);
 // Moves a finished trace into the run folder, and returns its new path: its name, or the next free
 // one of its rank. No file is replaced, and the trace is removed only when it is completely on the

@@ -53,12 +53,12 @@ class RunFolder {
   ~RunFolder();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Where traces grow: the same, except with --local.
+  // The folder in which traces grow: the same, except with --local.
   [[nodiscard]] const std::filesystem::path& work_path() const {
     return local_ ? local_->path : path_;
   }
   [[nodiscard]] const std::optional<LocalFolder>& local() const { return local_; }
-  // Why traces grow in the run folder although --local was requested.
+  // The reason why traces grow in the run folder although --local was requested.
   [[nodiscard]] const std::optional<Error>& not_local() const { return not_local_; }
   // Every *.dprof file, sorted by name.
   [[nodiscard]] std::vector<std::filesystem::path> traces() const;

@@ -19,7 +19,7 @@ namespace dprof::recorder {
 // kNotFound if it is missing, kUnsupported if it lacks required functions.
 Result<nvml::Table> load_nvml();
 
-// Whether the kernel part of NVIDIA's driver seems to be loaded.
+// True if the kernel part of NVIDIA's driver seems to be loaded.
 [[nodiscard]] bool nvidia_driver_seems_loaded();
 
 // Some NVML calls take milliseconds, and some never return once a GPU has fallen off the bus: a

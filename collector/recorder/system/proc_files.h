@@ -37,7 +37,7 @@ class KindNames {
   std::set<std::string> names_;
 };
 
-// Where the files are; different in tests.
+// The folders of the files; different in tests.
 struct SystemRoots {
   std::filesystem::path proc = "/proc";
   std::filesystem::path sys = "/sys";
