@@ -18,13 +18,13 @@ struct Picture {
   std::string svg;
 };
 
-// Who is slow when: ranks × steps.
+// The slow ranks over time: ranks × steps.
 [[nodiscard]] Picture steps_picture(const std::shared_ptr<const view::Model>& model);
-// Who waited for whom.
+// The waits of ranks for each other.
 [[nodiscard]] Picture waits_picture(const std::shared_ptr<const view::Model>& model);
-// What each rank held over the run; of many ranks, those with the largest peaks.
+// The memory each rank held over the run; of many ranks, those with the largest peaks.
 [[nodiscard]] Picture memory_picture(const std::shared_ptr<view::Model>& model);
-// How much of the communication is hidden, rank by rank; of many, those with the most exposed.
+// The hidden part of the communication, rank by rank; of many, those with the most exposed.
 [[nodiscard]] Picture overlap_picture(const analyzer::Report& report);
 
 // A rank in two steps, beside some other ranks, on one scale.

@@ -52,8 +52,8 @@ struct ScriptLine {
 // Errors (usage) name the line.
 Result<std::vector<ScriptLine>> parse_script(std::string_view text);
 
-// Why `expression` ("selection.ranks == [5]", "rows.0.track contains rank") is false for a dumped
-// state; "" = it is true.
+// The reason why `expression` ("selection.ranks == [5]", "rows.0.track contains rank") is false for
+// a dumped state; "" = it is true.
 [[nodiscard]] std::string failed_assertion(const std::string& state, std::string_view expression);
 
 }  // namespace dprof::view

@@ -19,7 +19,7 @@ class Canvas : public Pane {
 
  public:
   Canvas(view::Session& session, Look& look, QWidget* parent = nullptr);
-  // Where the mouse is, or the middle: the pixel that stays when zooming.
+  // The mouse's place, or the middle: the pixel that stays when zooming.
   [[nodiscard]] int anchor() const;
   // The step under the mouse where its menu was asked for, once.
   [[nodiscard]] std::optional<int64_t> take_menu_step() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window's commands: each is one of its QActions, so that the list of keys is made from them; and
+// The window's commands: each is one of its QActions, so the list of keys is made from them; and
 // the menu of what is selected.
 #pragma once
 
@@ -19,7 +19,7 @@ class QKeyEvent;
 
 namespace dprof::widgets {
 
-// What of the window they are about.
+// The parts of the window that they use.
 struct CommandParts {
   Canvas& canvas;
   Tracks& tracks;
@@ -44,7 +44,7 @@ class Commands : public QObject {
  signals:
   void changed();  // the session has changed
   void remarked(const QString& text);
-  // What is the window's to do.
+  // Requests to the window.
   void open_wanted();
   void recent_wanted();
   void export_wanted();

@@ -27,12 +27,12 @@ class Docks : public QMainWindow {
 
   // Shows what the session says; docks that nobody sees are drawn when they come.
   void refresh();
-  // What the trace says of the selected row.
+  // Shows the trace's fields of the selected row.
   void describe(const view::Fields& fields);
 
   [[nodiscard]] ScrollPane& pane(view::Dock dock) { return *of(dock).pane; }
   [[nodiscard]] SqlPane& sql() { return *sql_; }
-  // What of a dock takes the keyboard.
+  // The part of a dock that takes the keyboard.
   [[nodiscard]] QWidget& field_of(view::Dock dock);
   // The dock that a widget is a part of.
   [[nodiscard]] std::optional<view::Dock> dock_with(const QWidget* widget) const;
@@ -53,7 +53,7 @@ class Docks : public QMainWindow {
   void arrange(QSize window);
   // All where they were at first.
   void reset(QSize window);
-  // Where all of them are; empty while they are as at first.
+  // The places of all of them; empty while they are as at first.
   [[nodiscard]] QByteArray state() const;
   // Restores what state() returned; what makes no sense changes nothing.
   void recall(const QByteArray& state);

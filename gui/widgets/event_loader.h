@@ -19,7 +19,7 @@ class EventLoader : public QObject {
  public:
   EventLoader(view::Session& session, Worker& worker);
 
-  // What events may take in memory.
+  // The memory that events may take.
   void set_budget(view::EventBudget budget) { budget_ = budget; }
   // Of a run that was opened: settled() says when what it opens with is there.
   void begin();
@@ -28,7 +28,7 @@ class EventLoader : public QObject {
   // The run was read again, or reading failed.
   void begin_anew();
   void set_paused(bool paused) { paused_ = paused; }
-  // What is looked at may have changed.
+  // The ranks looked at may have changed.
   void next();
 
  signals:

@@ -18,7 +18,7 @@
 
 namespace dprof::widgets {
 
-// What of a run a selection is about, as the fields and `dprof export` have it; "" = all.
+// The part of a run that a selection is about, as in the fields and `dprof export`; "" = all.
 struct ExportPart {
   std::string ranks;  // "0,4"
   std::string steps;  // "20:30"

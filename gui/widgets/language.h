@@ -14,10 +14,10 @@
 
 namespace dprof::widgets {
 
-// What is translated in such a file.
+// The translations in such a file.
 [[nodiscard]] Result<view::Texts> read_texts(const std::filesystem::path& file);
 
-// What is shown, and how much of the file is not used (install_texts()).
+// The language shown, and the unused part of the file (install_texts()).
 struct Language {
   std::filesystem::path file;  // "" = English
   std::vector<std::string> passed_over;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How draw lists look on a screen: theme, fonts, and the playing of a list onto a QPainter.
+// The look of draw lists on a screen: theme, fonts, and the playing of a list onto a QPainter.
 #pragma once
 
 #include <QBrush>

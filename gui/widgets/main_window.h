@@ -73,7 +73,7 @@ class MainWindow : public QMainWindow {
   Status restore_view(const std::filesystem::path& file);
   // The open run once more, without losing what is looked at.
   void read_again();
-  // What events may take in memory.
+  // The memory that events may take.
   void set_event_budget(view::EventBudget budget) { events_.set_budget(budget); }
   // All panes again, after the session was changed from outside.
   void refresh();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said where no run is open: how one is opened, which one is being opened and how far that
+// Shown while no run is open: how one is opened, which one is being opened and how far that
 // is, or why it failed; and the runs that were opened before.
 #pragma once
 
@@ -20,7 +20,7 @@ class OpeningPane : public Pane {
 
   void begin();                         // a run is being opened
   void show_run(const QString& about);  // which one: its name, ranks, hosts and size
-  // What is being read, and 0…1. False: that was said before.
+  // Shows what is being read, and 0…1. False: it was shown before.
   bool show_progress(const QString& stage, double share);
   void fail(const Error& error);
   void end();  // a run is open

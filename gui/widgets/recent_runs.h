@@ -7,7 +7,7 @@
 
 namespace dprof::widgets {
 
-// What a run was opened from: a folder, or files.
+// The origin of a run: a folder, or files.
 using RunPaths = std::vector<std::filesystem::path>;
 
 inline constexpr size_t kMostRecentRuns = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What wheels and trackpads mean on an axis of time and on rows.
+// The meaning of wheels and trackpads on an axis of time and on rows.
 #pragma once
 
 #include <QPointF>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run was looked at, and what was noted about it, from one day to the next: the file beside
+// Keeps the view of a run and the notes about it from one day to the next: in the file beside
 // the run, or among the user's own where that cannot be written.
 #pragma once
 

@@ -39,9 +39,9 @@ class Worker : public QObject {
                analyzer::AnalysisOptions options);
   void describe(analyzer::TraceFile trace, analyzer::ClockMap clock, std::string table,
                 int64_t row);
-  // What the row led to or came from.
+  // Finds the events that the row led to or came from.
   void relate(analyzer::TraceFile trace, view::SlicePlace place, std::string table, int64_t row);
-  // What a dock is to show. Beside the other jobs: it does not wait for events to be loaded.
+  // Computes what a dock shows. Beside the other jobs: it does not wait for events to be loaded.
   void count(view::CountedFigures::Count job);
   // One statement of these traces; another one that is still running ends.
   void ask(std::vector<analyzer::TraceFile> traces, std::string statement);

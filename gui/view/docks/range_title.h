@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the selection covers, in one line above a dock's content.
+// The extent of the selection, in one line above a dock's content.
 #pragma once
 
 #include <string>

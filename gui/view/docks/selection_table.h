@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the selection's time went: categories × ranks, from the analyser's pieces. Pieces of a rank
+// The selection's time: categories × ranks, from the analyser's pieces. Pieces of a rank
 // never overlap, so sums are exact.
 #pragma once
 

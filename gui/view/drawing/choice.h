@@ -9,7 +9,7 @@
 
 namespace dprof::view {
 
-// Where a page is shown. In a report there are no clicks, and texts are beside the picture.
+// The place of a page. In a report there are no clicks, and texts are beside the picture.
 enum class PageUse : uint8_t { kWindow, kReport };
 
 inline constexpr int kChoiceGap = 6;  // between two of them

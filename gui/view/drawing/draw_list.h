@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to paint, as plain data: made without a toolkit, played onto a QPainter by gui/widgets, and
+// A picture, as plain data: made without a toolkit, played onto a QPainter by gui/widgets, and
 // recorded as text by tests. Colours are roles; text is measured through an interface.
 #pragma once
 

@@ -18,7 +18,7 @@ inline constexpr int kLeastLevel = 14;  // of an image: known values always diff
   return static_cast<uint8_t>(kLeastLevel + share * (255 - kLeastLevel));
 }
 
-// Where the one at `index` begins.
+// The pixel at which the one at `index` begins.
 [[nodiscard]] inline int position_of(size_t index, size_t count, int pixels) {
   return static_cast<int>((static_cast<int64_t>(index) * pixels + static_cast<int64_t>(count) - 1) /
                           static_cast<int64_t>(count));
@@ -43,7 +43,7 @@ inline constexpr int kLeastLevel = 14;  // of an image: known values always diff
   return kMost;
 }
 
-// Which of them get a label that takes `needed` pixels: the wanted ones as far as they fit, and
+// Those that get a label that takes `needed` pixels: the wanted ones as far as they fit, and
 // those at a regular stride with enough room beside these.
 template <typename Wanted>
 [[nodiscard]] std::vector<size_t> labelled_places(size_t count, int pixels, int needed,

@@ -7,7 +7,7 @@
 //   translated(english("Matrix"))           a table holds english("…"); it is translated where it
 //                                           is drawn
 //
-// What the analyser says, selectors and units are not translated.
+// The analyser's texts, selectors and units are not translated.
 //
 // Threading  install_texts() while nothing else runs; the rest on any thread.
 // Cost       without another language that of fmt::format; translated() then costs nothing.

@@ -19,7 +19,7 @@ enum class EventOrder : uint8_t { kByTime, kByDuration, kByName, kByRank };
 inline constexpr std::array<std::string_view, 4> kEventOrders = {
     english("by time"), english("longest first"), english("by name"), english("by rank")};
 
-// Which events are requested.
+// The requested events.
 struct EventQuery {
   std::vector<int> ranks;  // empty = all
   Interval range;          // that they overlap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where time went, by event stacks: equal stacks are one node, however often they occur, on
+// The time by event stacks: equal stacks are one node, however often they occur, on
 // whatever thread and rank.
 #pragma once
 

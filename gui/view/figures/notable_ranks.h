@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks are worth a look if there are too many to show each: those that the report names,
+// The ranks worth a look if there are too many to show each: those that the report names,
 // those that wait for them, outliers, and a typical one. All pages use this choice.
 #pragma once
 

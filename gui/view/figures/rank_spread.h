@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How ranks differ, if there are too many for a line each: for each part of their mean steady step
-// the best, the worst and the distribution between.
+// The spread of ranks, if there are too many for a line each: for each part of their mean steady
+// step the best, the worst and the distribution between.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ inline constexpr size_t kMostLoadedUnasked = 64;
 [[nodiscard]] EventStep next_event_step(const Model& model, const std::vector<size_t>& looked_at,
                                         const std::set<size_t>& failed, EventBudget budget);
 
-// How many of the ranks being looked at are not loaded.
+// The number of ranks being looked at that are not loaded.
 [[nodiscard]] int64_t missing_events(const Model& model, const std::vector<size_t>& looked_at);
 
 // " · without 3 whose events are not loaded", of these ranks or of all: for every figure that is

@@ -72,7 +72,7 @@ inline constexpr int kMemoryHeight = 34;
 // "rank:5/stream:7", "rank:5/device:1/stream:7", "rank:5/sql:long_kernels".
 [[nodiscard]] std::string track_of(int rank, const analyzer::ThreadLanes& thread);
 
-// Whether a track pattern matches this one: `rank:*` only ranks, `rank:*/stream:7` only streams.
+// True if a track pattern matches this one: `rank:*` only ranks, `rank:*/stream:7` only streams.
 [[nodiscard]] bool track_matches(std::string_view pattern, std::string_view track);
 
 }  // namespace dprof::view

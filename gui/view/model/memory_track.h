@@ -36,7 +36,7 @@ struct HeldMemory {
   int64_t high = 0;
   std::optional<int64_t> reserved;  // the maximum
 };
-// What was held in that time; nullopt = unknown throughout. O(log points + points in it).
+// The memory held in that time; nullopt = unknown throughout. O(log points + points in it).
 [[nodiscard]] std::optional<HeldMemory> held_in(const analyzer::LevelCurve& levels, Interval span);
 
 // "12.1 GB to 12.3 GB allocated, 14.0 GB reserved".

@@ -79,8 +79,8 @@ struct RankModel {
   std::unordered_map<int64_t, uint32_t> message_of_row;  // into Model::messages
   std::optional<DurationNs> wait_per_step;               // exposed wait, over steady steps
   std::optional<DurationNs> own_delay;                   // of a named straggler
-  // How long others waited for this rank as the last of a collective: the longest wait of each, per
-  // steady step.
+  // The time that others waited for this rank as the last of a collective: the longest wait of
+  // each, per steady step.
   DurationNs waited_for{0};
   std::vector<analyzer::OwnDelay> own_delays;
   std::vector<MemoryTrack> memory;

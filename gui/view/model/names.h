@@ -19,7 +19,7 @@ namespace dprof::view {
 [[nodiscard]] std::vector<uint8_t> matching_names(std::span<const std::string> names,
                                                   std::string_view pattern);
 
-// Whether some event of the run can have such a name. O(names).
+// True if some event of the run can have such a name. O(names).
 [[nodiscard]] bool any_name_matches(const Model& model, std::string_view pattern);
 
 }  // namespace dprof::view

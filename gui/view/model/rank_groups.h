@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run's ranks are divided: by host and rack, and by who communicates with whom (tensor,
+// The division of a run's ranks: by host and rack, and by who communicates with whom (tensor,
 // pipeline and data parallelism). Where these divisions cross evenly, the ranks form a grid.
 #pragma once
 

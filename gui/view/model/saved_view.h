@@ -39,10 +39,10 @@ struct SavedView {
 // Unknown fields are ignored; a newer schema, or another kind of file, is an error.
 Result<SavedView> view_from_json(std::string_view text);
 
-// Where a run's view is stored: in its folder, or beside a lone trace; empty if the run consists of
+// The file of a run's view: in its folder, or beside a lone trace; empty if the run consists of
 // several folders.
 [[nodiscard]] std::filesystem::path view_file_of(const std::vector<std::filesystem::path>& run);
-// Where it is stored if that is not writable: in the user's state folder, by the run's path.
+// The file if that is not writable: in the user's state folder, by the run's path.
 [[nodiscard]] std::filesystem::path own_view_file_of(const std::vector<std::filesystem::path>& run);
 
 Result<SavedView> read_view(const std::filesystem::path& file);

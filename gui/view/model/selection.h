@@ -61,7 +61,7 @@ Result<Selector> parse_selector(std::string_view text);
 // "1.5s", "20ms", "7us", "7ns"; nullopt: not a time.
 [[nodiscard]] std::optional<TraceNs> read_moment(std::string_view text);
 
-// Where the timeline shows a row; nullopt = nowhere. O(events of that table).
+// The place of a row on the timeline; nullopt = nowhere. O(events of that table).
 [[nodiscard]] std::optional<SlicePlace> place_of_row(const Model& model, int rank,
                                                      std::string_view table, int64_t row);
 

@@ -50,7 +50,7 @@ class SqlConsole {
   [[nodiscard]] const std::string& result_text() const { return result_text_; }  // that led to it
   [[nodiscard]] std::optional<DurationNs> took() const { return took_; }
   [[nodiscard]] bool is_stale() const { return stale_; }
-  // Why the last statement has no result.
+  // The reason why the last statement has no result.
   [[nodiscard]] const std::optional<analyzer::SqlError>& error() const { return error_; }
   [[nodiscard]] const std::string& error_text() const { return error_text_; }
   // For each column of the result one of its longest cells, to measure.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is under the mouse.
+// The item under the mouse.
 #pragma once
 
 #include <optional>

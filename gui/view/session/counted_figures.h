@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docks show of many events: lists, stacks, durations, marks. They show the previous result
-// until the new one has been computed elsewhere, so that no frame waits.
+// The figures of many events in docks: lists, stacks, durations, marks. They show the previous
+// result until the new one has been computed elsewhere, so that no frame waits.
 //
 // Threading  the user interface's thread only, except for the computations.
 #pragma once
@@ -42,7 +42,7 @@ class CountedFigures {
   [[nodiscard]] const WhatIfAnswer& what_if(const Changes& changes) const;
   [[nodiscard]] const WhatIfTrials& trials(const Changes& changes) const;
 
-  // Whether a previous answer is shown.
+  // True if a previous answer is shown.
   [[nodiscard]] bool is_counting_what_if() const { return what_if_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_trials() const { return trials_.wanted().has_value(); }
   [[nodiscard]] bool is_counting_events() const { return events_.wanted().has_value(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docks and timeline show of the selected events: a list, stacks, durations, marks. Computed
+// The figures of the selected events: a list, stacks, durations, marks. Computed
 // on first use, and again when the selection has changed: O(events selected).
 //
 // Threading  the user interface's thread only.
@@ -37,7 +37,7 @@ class EventFigures {
   // shown. Empty if none is chosen.
   [[nodiscard]] const NamedMarks& marks() const;
 
-  // Whether a previous result is shown.
+  // True if a previous result is shown.
   [[nodiscard]] bool is_counting_list() const { return counted_.is_counting_events(); }
   [[nodiscard]] bool is_counting_flame() const { return counted_.is_counting_flame(); }
   [[nodiscard]] bool is_counting_durations() const { return counted_.is_counting_durations(); }

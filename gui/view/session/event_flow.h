@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an event led to or came from: on its own rank according to its trace, and on others through
-// messages and collectives.
+// The events that an event led to or came from: on its own rank according to its trace, and on
+// others through messages and collectives.
 //
 // Threading  the user interface's thread only.
 #pragma once

@@ -21,7 +21,7 @@ namespace dprof::view {
 
 // Some ranks ended abnormally, or the run hangs.
 [[nodiscard]] bool has_failed(const Model& model);
-// How the rank's process ended; nullptr = unknown.
+// The end of the rank's process; nullptr = unknown.
 [[nodiscard]] const analyzer::EndedRank* end_of_rank(const Model& model, int rank);
 // The second in which the run failed: where the others arrived at a collective that the culprit
 // never reached, else where the first of them ended. nullopt = it did not fail, or the time is

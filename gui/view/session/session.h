@@ -56,8 +56,8 @@ class Session {
   [[nodiscard]] std::vector<size_t> looked_at() const;
   // A rank's events have been loaded or dropped.
   void take_events(size_t rank_index, SharedEvents events);
-  // What the selected event led to or came from, as requested from the trace. Also selects the
-  // collective among these.
+  // The events that the selected event led to or came from, as requested from the trace. Also
+  // selects the collective among these.
   void take_flow(const SlicePlace& of, const std::vector<analyzer::RelatedRow>& rows);
   // Shows the path of this step, else of the current one, and its dock.
   Status explain_step(std::optional<int64_t> step = {});

@@ -23,8 +23,8 @@ class ShownPath {
   // The chosen step, else the one in the middle of the visible range, if it has a path: an index
   // into RunPath::steps.
   [[nodiscard]] std::optional<size_t> step() const;
-  // Why is this step long? Shows the step, its path, and what takes longer on it than usual.
-  // For this step, else for the current one.
+  // Explains why this step is long: shows the step, its path, and what takes longer on it than
+  // usual. For this step, else for the current one.
   Status explain(std::optional<int64_t> step = {});
   void show_jump(size_t index);
 

@@ -19,7 +19,7 @@
 
 namespace dprof::view {
 
-// What is under the mouse.
+// The item under the mouse.
 struct Hover {
   Point at;  // in the rows' area
   std::optional<SlicePlace> slice;
@@ -30,7 +30,7 @@ struct Hover {
   int jump = -1;    // on the critical path, into RunPath::jumps
 };
 
-// Where a dragged rank would be dropped.
+// The place where a dragged rank would be dropped.
 struct RankDrop {
   int rank = 0;
   int by = 0;  // places down (negative: up) among those of its host
@@ -56,7 +56,7 @@ class Tracks {
   // rows stay on top, the others scroll below them.
   [[nodiscard]] int y_of(const Row& row) const { return row.fixed ? row.y : row.y - scroll_; }
   [[nodiscard]] int layout_y(int y) const { return y < layout_.fixed_height ? y : y + scroll_; }
-  // Whether at least part of a row is visible.
+  // True if at least part of a row is visible.
   [[nodiscard]] bool is_in_view(const Row& row) const;
   [[nodiscard]] int scroll() const { return scroll_; }
   void set_height(int height);  // of the area that shows rows

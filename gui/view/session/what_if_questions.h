@@ -30,7 +30,7 @@ class WhatIfQuestions {
   [[nodiscard]] const std::vector<WhatIfControl>& controls() const;
   // For the changes; nullptr = there are none, or the run cannot be replayed.
   [[nodiscard]] const WhatIfAnswer* answer() const;
-  // Whether a previous answer is shown.
+  // True if a previous answer is shown.
   [[nodiscard]] bool is_counting() const { return counted_.is_counting_what_if(); }
   // For each control's largest change.
   [[nodiscard]] const WhatIfTrials& trials() const;

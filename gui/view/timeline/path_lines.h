@@ -31,7 +31,7 @@ void draw_path(const RunPath* path, const RowsArea& area, int width, int height,
 // The jump to another rank that is drawn at a point: an index into RunPath::jumps.
 [[nodiscard]] std::optional<size_t> jump_at(const RunPath* path, const RowsArea& area, Point at);
 
-// What carried the path across a jump, and the rank it came from: a title and lines.
+// The link that carried the path across a jump, and the rank it came from: a title and lines.
 struct PathWords {
   std::string title;
   std::vector<std::string> lines;

@@ -29,7 +29,7 @@ inline constexpr int kHeaderHeight = kRulerHeight + kStepStripHeight;
                                  const RunPath* path, int width, int height,
                                  const TextMeasure& measure);
 
-// What is drawn over the rows, apart from what is under the mouse.
+// Drawn over the rows, apart from the item under the mouse.
 struct Overlaid {
   const Selection& selection;
   const EventFlow& flow;
