@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a trace stores the members of communicators: consecutive members whose ranks are equally far
+// The storage of the members of communicators: consecutive members whose ranks are equally far
 // apart are one row of `_communicator_members`; the view `communicator_member` has a row for each.
 // Every rank's trace lists everybody in its groups: of 10,000 ranks these were 100 million rows
 // (docs/design/schema.md).

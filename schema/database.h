@@ -69,7 +69,7 @@ class Database {
   Result<Statement> prepare(std::string_view sql) const;
   Result<int64_t> query_int(std::string_view sql) const;
   Result<std::string> query_text(std::string_view sql) const;
-  // Whether the last call failed because another connection holds a lock.
+  // True if the last call failed because another connection holds a lock.
   [[nodiscard]] bool is_busy() const;
   // Bytes of the file itself, bypassing all locks and logs: only useful in a read transaction.
   // False if the file does not have them. Does not reopen the file, which would release SQLite's

@@ -17,7 +17,7 @@ namespace dprof::schema {
 // words in their place. For a file of an older schema `version`, limited to what it has.
 [[nodiscard]] std::string create_views(int64_t version = kUserVersion);
 
-// Whether a file of this version shows the table as a view: in older ones it is a table.
+// True if a file of this version shows the table as a view: in older ones it is a table.
 [[nodiscard]] bool is_view(const Table& table, int64_t version);
 
 // "a, b, c": the columns of a table in declared order. Not quoted: SQLite takes an unknown quoted

@@ -52,7 +52,7 @@ inline constexpr std::string_view kPhaseNames[] = {
     "stage_backward", "replicate", "gather",  "reduce",   "pull",       "push",
     "serve",          "rebalance", "metrics", "barrier",  "validation", "checkpoint"};
 
-// What a range of this name marks. O(number of patterns): classify each distinct name once, not
+// The marker of a range of this name. O(number of patterns): classify each distinct name once, not
 // each row.
 [[nodiscard]] constexpr Marker marker_of(std::string_view name) {
   for (const MarkerName& known : kMarkerNames) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a trace stores collectives: what many of them share is stored once in `_collective_traits`,
+// The storage of collectives: what many of them share is stored once in `_collective_traits`,
 // the rest in `_collective`, with times relative to the call; the view `collective` joins them
 // again. This reduced 88 to 110 bytes a row to less than 48 (docs/design/schema.md).
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a trace stores what devices did: each step launches the same kernels on the same streams, so
+// The storage of GPU activities: each step launches the same kernels on the same streams, so
 // these are stored once in `_gpu_activity_traits`, with the kernel's launch dimensions, and only
 // number, times and correlation in `_gpu_activity`. The views `gpu_activity` and `kernel_shape`
 // show them as rows (docs/design/schema.md).

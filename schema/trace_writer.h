@@ -88,7 +88,7 @@ class TraceWriter {
   Result<int64_t> change(const std::string& sql);
   Result<int64_t> query_int(const std::string& sql);
 
-  // Where old rows are deleted: deletes the traits that none has any more, when they are many.
+  // If old rows are deleted: deletes the traits that no row uses any more, when they are many.
   Status delete_unused_traits();
 
   // Inserts the gathered rows and commits. Call every 100 to 250 ms.

@@ -25,7 +25,7 @@ enum class Technique : uint8_t {
   kTensorData,
 };
 
-// What is marked in a step; as in schema/marker_names.h.
+// The marks in a step; as in schema/marker_names.h.
 enum class Marks : uint8_t {
   kMarker,     // ranges step, input, forward, backward, optimizer
   kOptimizer,  // the marks that PyTorch emits for an unmodified script
@@ -57,7 +57,7 @@ struct ScaleSpec {
   double factor = 1;
 };
 
-// How a host's clock differs from true time. Trace times follow CLOCK_MONOTONIC_RAW.
+// The difference of a host's clock from true time. Trace times follow CLOCK_MONOTONIC_RAW.
 struct ClockSpec {
   int host = 0;
   double offset_ms = 0;  // of REALTIME; that of MONOTONIC_RAW is arbitrary on any host

@@ -79,7 +79,7 @@ class RankMachine {
   void complete(uint64_t work, int64_t end, int64_t last_start);
 
   [[nodiscard]] bool finished() const { return finished_; }
-  // Whether the last kernel begun is running then.
+  // True if the last kernel begun is running then.
   [[nodiscard]] bool computes_at(int64_t at) const {
     return last_kernel_begin_ <= at && at < last_kernel_end_;
   }

@@ -17,7 +17,7 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
   return function == schema::Function::kSend || function == schema::Function::kRecv;
 }
 
-// What the training thread is doing, in the truth's terms.
+// The activity of the training thread, in the truth's terms.
 enum class Busy : uint8_t {
   kForward,  // computing
   kBackward,

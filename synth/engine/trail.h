@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened on one rank, in true time, as executed by the engine. Writers turn it into rows,
+// The events of one rank, in true time, as executed by the engine. Writers turn it into rows,
 // and the truth is computed from it.
 #pragma once
 
@@ -20,7 +20,7 @@ struct RangeDone {
   int64_t correlation = -1;
 };
 
-// Why an activity did not start earlier.
+// The reason why an activity did not start earlier.
 enum class BoundBy : uint8_t { kLaunch, kQueue, kDependency };
 
 struct ActivityDone {

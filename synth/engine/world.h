@@ -79,7 +79,7 @@ class World : public Peers {
   bool has_reached(int rank, int64_t at) override;
 
   [[nodiscard]] const std::vector<Instance>& instances() const { return instances_; }
-  // Which instance a rank's n-th collective was.
+  // The instance of a rank's n-th collective.
   [[nodiscard]] const std::vector<std::vector<uint32_t>>& works() const { return works_; }
   // Ranks that did not finish their programs, and the last known moment.
   [[nodiscard]] std::vector<int> stuck() const;

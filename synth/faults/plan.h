@@ -76,8 +76,9 @@ struct Fault {
   double factor = 1;
   int64_t count = 1;
 
-  // Whether it is active in a step, and on which rank (-1 = on no rank in particular).
+  // True if it is active in a step.
   [[nodiscard]] bool at_work(uint64_t seed, int64_t step) const;
+  // -1 = on no rank in particular.
   [[nodiscard]] int rank_in(int64_t step, int ranks) const;
   // For a fault of all ranks that hits each of them in a different step out of `every`.
   [[nodiscard]] bool takes_turns() const;

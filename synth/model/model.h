@@ -84,7 +84,7 @@ inline constexpr int64_t kParameterBlock = 1;
   return (micro_step + 1) * 4096 + bucket;
 }
 
-// What each technique does in a step (techniques/*.cpp); `b` is still empty.
+// The step of each technique (techniques/*.cpp); `b` is still empty.
 void ddp_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 void zero_step(StepBuilder& b, const Model& model, int rank, int64_t step);
 void pipeline_step(StepBuilder& b, const Model& model, int rank, int64_t step);

@@ -33,7 +33,7 @@ struct TraceTally {
 Result<TraceTally> write_trace(const std::filesystem::path& file, const TraceOrder& order,
                                const Trail& trail);
 
-// How a trace ended, in the words of meta.ended ("" = its recorder died).
+// The end of a trace, in the words of meta.ended ("" = its recorder died).
 [[nodiscard]] std::string ended_word(const Model& model, int rank, const Ending& ending);
 
 // When the recording of a rank stopped; later than the rank's end unless it was cut off.

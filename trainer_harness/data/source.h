@@ -70,7 +70,7 @@ struct ImageSet {
 };
 std::shared_ptr<const SampleSource> make_image_source(const ImageSet& set);
 
-// What a language model predicts: masked words (15 % of them), or each next word.
+// The task of a language model: masked words (15 % of them), or each next word.
 enum class TokenTask : uint8_t { kMasked, kNext };
 
 // Sentences in which most words follow from the previous one. `data` and `target` are int64 tokens;

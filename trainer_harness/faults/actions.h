@@ -15,7 +15,7 @@ class FaultActions {
   // Multiplies matrices on the training device for `time`; overruns by less than 0.3 ms.
   virtual void spin(std::chrono::nanoseconds time) = 0;
 
-  // Whether the device works asynchronously to this thread, so that the thread can wait for it.
+  // True if the device works asynchronously to this thread, so that the thread can wait for it.
   [[nodiscard]] virtual bool has_device() const = 0;
 
   // Allocates tensors of `bytes` that live until the process ends.

@@ -34,7 +34,7 @@ class FaultPlayer {
   // Applies this rank's faults at `place` in `step`, on the calling thread.
   void visit(Place place, int64_t step);
 
-  // Whether this rank takes part in any fault at `place`.
+  // True if this rank takes part in any fault at `place`.
   [[nodiscard]] bool acts_at(Place place) const { return !at_place(place).empty(); }
 
   // The factor by which this step's batch, or its sequences, should grow; 1: not at all.

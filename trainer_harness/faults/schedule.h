@@ -19,7 +19,7 @@ struct FaultScene {
   bool restarted = false;  // by an elastic launcher, after a rank was lost
 };
 
-// Whether `fault`, the `index`th of the command line, acts on the scene's rank in `step`.
+// True if `fault`, the `index`th of the command line, acts on the scene's rank in `step`.
 [[nodiscard]] bool strikes(const Fault& fault, size_t index, const FaultScene& scene, int64_t step);
 
 // A pseudo-random number in [0, 1), determined by the arguments.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What really happened on each rank, by the trainer's own clock readings: the ground truth for a
+// The true events of each rank, by the trainer's own clock readings: the ground truth for a
 // profiler's results.
 //
 // `--truth FILE` writes "dprof.truth/1": the steps of each rank, and every strike of each fault
@@ -66,7 +66,7 @@ struct RankTruth {
   int64_t optimizer_bytes = 0;
 };
 
-// What the ranks have in common.
+// The facts that all ranks share.
 struct JobTruth {
   std::string model;
   std::string backend;

@@ -15,7 +15,7 @@ namespace dprof::trainer_harness {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// How a process ended.
+// The end of a process.
 struct Ending {
   int code = 0;    // the exit code, or 128 + signal
   int signal = 0;  // 0: it exited

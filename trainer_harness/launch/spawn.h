@@ -12,7 +12,7 @@
 
 namespace dprof::trainer_harness {
 
-// Whether this process is a rank started by --spawn, so that it must not spawn again.
+// True if this process is a rank started by --spawn, so that it must not spawn again.
 [[nodiscard]] bool is_spawned(const Environment& environment);
 
 // Rank `local` of `local_world` on host `node` of `nodes`, and the variables that a launcher sets

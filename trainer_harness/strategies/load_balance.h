@@ -45,7 +45,7 @@ class LoadBalancedDdp final : public Ddp {
   int64_t own_waited_ns_ = 0;
 };
 
-// Whether the options request load balancing.
+// True if the options request load balancing.
 [[nodiscard]] bool balances_load(const Options& options);
 
 }  // namespace dprof::trainer_harness

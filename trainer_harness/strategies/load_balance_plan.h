@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a global batch is divided among ranks of unequal speed. Plain arithmetic, without torch: all
+// The division of a global batch among ranks of unequal speed. Plain arithmetic, without torch: all
 // ranks compute the same result from the same figures.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks share the work of an update. The loop (train_loop.h) is the same for all of them:
+// The ranks' shares of the work of an update. The loop (train_loop.h) is the same for all of them:
 //
 //   begin_update(); micro_step() times --accumulate; finish_gradients();
 //   the optimizer steps updated_parameters(); finish_update()
@@ -67,7 +67,7 @@ class Strategy {
     return std::nullopt;
   }
 
-  // Whether this epoch has another update: true on all ranks or on none. The default: if this rank
+  // True if this epoch has another update: the same on all ranks. The default: if this rank
   // has data. Called before each update.
   [[nodiscard]] virtual bool goes_on(bool has_data) { return has_data; }
 
@@ -113,7 +113,7 @@ class Strategy {
   virtual void gather_parameters() {}
   // The inverse, called after gather_parameters() and loading a checkpoint into model().
   virtual void scatter_parameters() {}
-  // Whether model() must be equal on all ranks at the end.
+  // True if model() must be equal on all ranks at the end.
   [[nodiscard]] virtual bool keeps_replicas_equal() const { return true; }
 
   // Sets the weight of this rank's mean loss in the mean over all ranks from now on; 1 for equal

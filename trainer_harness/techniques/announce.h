@@ -20,7 +20,7 @@ struct AnnouncedBatch {
 // Marks "batch". Call it within, or right after, the range of the wait for the batch.
 void announce_batch(const Batch& batch, const AnnouncedBatch& about);
 
-// What a block of memory is for. The values are those of dprof's enumeration MemoryCategory.
+// The purpose of a block of memory. The values are those of dprof's enumeration MemoryCategory.
 enum class MemoryUse : int32_t { kParameter = 1, kGradient = 2, kOptimizerState = 3 };
 
 // Marks "memory" once per tensor; undefined tensors are skipped.
