@@ -331,8 +331,7 @@ std::string ChangedWork::scale(double factor, std::string_view nothing, const Ch
   return {};
 }
 
-void ChangedWork::scale_works(std::vector<int64_t>& durations,
-                              const std::vector<double>& factors,
+void ChangedWork::scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors,
                               const std::vector<double>& captured) const {
   for (const Work& work : run_.works) {
     const double of_graph =

@@ -194,9 +194,9 @@ class Judge {
   }
 
   // Stages of a pipeline are never quite alike, in forward or in backward: that is not a culprit.
-  // If some of their work belongs to no phase, phases were not all found, and what counts as forward on
-  // one stage can be backward on another, which calls in another order: then only computation as a
-  // whole can be compared.
+  // If some of their work belongs to no phase, phases were not all found, and what counts as
+  // forward on one stage can be backward on another, which calls in another order: then only
+  // computation as a whole can be compared.
   [[nodiscard]] bool is_expected(const RankGroup& group) const {
     const Suspect& first = group.suspects.front();
     if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
