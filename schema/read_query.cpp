@@ -22,10 +22,10 @@ namespace {
 constexpr int kOpsBetweenChecks = 10'000;  // SQLite VM steps: some thousand checks a second
 
 // Pragmas that only describe the file: with a table's or an index's name, and without one.
-constexpr std::array<std::string_view, 8> kReadOnlyOfNames = {
+constexpr std::array<std::string_view, 8> kPragmasOfNames = {
     "table_info", "table_xinfo", "table_list",       "index_list",
     "index_info", "index_xinfo", "foreign_key_list", "database_list"};
-constexpr std::array<std::string_view, 9> kReadOnly = {
+constexpr std::array<std::string_view, 9> kPragmas = {
     "user_version", "application_id",  "schema_version", "page_count",    "page_size",
     "encoding",     "compile_options", "function_list",  "freelist_count"};
 
@@ -34,8 +34,8 @@ bool only_reads(const char* pragma, const char* argument) {
   std::string name(pragma);
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (std::ranges::find(kReadOnlyOfNames, name) != kReadOnlyOfNames.end()) return true;
-  return argument == nullptr && std::ranges::find(kReadOnly, name) != kReadOnly.end();
+  if (std::ranges::find(kPragmasOfNames, name) != kPragmasOfNames.end()) return true;
+  return argument == nullptr && std::ranges::find(kPragmas, name) != kPragmas.end();
 }
 
 int authorize(void*, int action, const char* first, const char* second, const char*, const char*) {
