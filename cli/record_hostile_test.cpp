@@ -8,6 +8,7 @@
 
 #include "cli/test_support/process.h"
 #include "schema/trace_reader.h"
+#include "tests/support/paths.h"
 
 namespace dprof::cli {
 namespace {
@@ -29,10 +30,10 @@ class RecordHostileTest : public ::testing::Test {
   void record(const std::string& hostile, const std::string& variables = "RANK=1 WORLD_SIZE=2") {
     const std::string honest = fmt::format(
         "RANK=0 WORLD_SIZE=2 {0}/recorder_writer hello ranges={1} sleep=100 ranges={1} clean",
-        DPROF_TEST_BIN_DIR, kRanges / 2);
+        test_support::test_bin_dir(), kRanges / 2);
     const std::string script =
         fmt::format("{} & sleep 0.05; {} {}/recorder_hostile {}; code=$?; {}; wait; exit $code",
-                    honest, variables, DPROF_TEST_BIN_DIR, hostile, "sleep 0.05");
+                    honest, variables, test_support::test_bin_dir(), hostile, "sleep 0.05");
     ended_ = run_dprof(scratch_, {"record", "-o", "r", "--", "/bin/sh", "-c", script});
     EXPECT_THAT(ended_.code, AnyOf(0, 5)) << ended_.err;
     index_ = nlohmann::json::parse(text_of(scratch_.path() / "r/run.json"));
@@ -193,7 +194,7 @@ TEST_F(RecordHostileTest, AWorldSizeThatCannotBeIsNotTaken) {
 
 TEST_F(RecordHostileTest, OneLiarDoesNotChangeTheJobsSize) {
   const std::string honest = fmt::format(
-      "RANK=2 WORLD_SIZE=2 {}/recorder_writer hello ranges=1 clean;", DPROF_TEST_BIN_DIR);
+      "RANK=2 WORLD_SIZE=2 {}/recorder_writer hello ranges=1 clean;", test_support::test_bin_dir());
   ASSERT_NO_FATAL_FAILURE(
       record("hello ranges=10 clean", honest + " RANK=900000 WORLD_SIZE=1000000"));
   EXPECT_EQ(index_["world_size"], 2);

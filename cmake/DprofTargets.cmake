@@ -116,16 +116,14 @@ function(dprof_test_program name)
   add_dependencies(tests ${name})
 endfunction()
 
-# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [PATHS_IN …] [SINGLE_THREADED] [OPTIMIZED]): a GoogleTest program; each
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [SINGLE_THREADED] [OPTIMIZED]): a GoogleTest program; each
 # case is a CTest test, of TIMEOUT seconds; under a sanitizer the program is one, and scripts/test_results counts its cases.
 # SINGLE_THREADED: neither the test nor what it tests starts a thread: ThreadSanitizer is not asked.
 # OPTIMIZED: some cases need what a sanitized build lacks (libdprof.so, LibTorch, speed). The others are left to asan where it
 # is built too (DPROF_ALL_TESTS).
 # A core counts as two of CTest's processors (scripts/test): a case that computes takes two, one that mostly waits takes one.
-# The sources of PATHS_IN know DPROF_SOURCE_DIR, DPROF_BIN_DIR and DPROF_LIB_DIR; the others do not, so that ccache finds
-# their objects again in another clone.
 function(dprof_test name)
-  cmake_parse_arguments(arg "SINGLE_THREADED;OPTIMIZED" "TIMEOUT" "SOURCES;LINK;LABELS;PATHS_IN" ${ARGN})
+  cmake_parse_arguments(arg "SINGLE_THREADED;OPTIMIZED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT BUILD_TESTING OR (arg_SINGLE_THREADED AND DPROF_SANITIZE MATCHES "thread")
      OR NOT (arg_OPTIMIZED OR DPROF_ALL_TESTS))
     return()
@@ -142,7 +140,7 @@ function(dprof_test name)
     string(REGEX REPLACE "\\..*$" "" module "${name}")
     set(arg_LABELS "${label_${module}}")
   endif()
-  dprof_test_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gmock GTest::gtest_main)
+  dprof_test_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} dprof_test_paths GTest::gmock GTest::gtest_main)
   # gcc 12 says these, at -O2, of libstdc++'s own vectors and strings that tests build on the spot.
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
   # A test's own code need not be fast: it compiles in two thirds of the time so.
@@ -150,8 +148,6 @@ function(dprof_test name)
   if(DPROF_UNITY AND NOT arg_LINK MATCHES "Qt6::")  # Qt has programs compiled with -fPIC
     target_precompile_headers(${name} REUSE_FROM dprof_test_headers)
   endif()
-  set_source_files_properties(${arg_PATHS_IN} PROPERTIES COMPILE_DEFINITIONS
-    "DPROF_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";DPROF_BIN_DIR=\"${CMAKE_BINARY_DIR}/bin\";DPROF_LIB_DIR=\"${CMAKE_BINARY_DIR}/lib\"")
   if(DPROF_SANITIZE)  # a process starts more slowly than most cases run: one for all
     add_test(NAME ${name} COMMAND ${name} --gtest_shuffle "--gtest_output=xml:${CMAKE_BINARY_DIR}/cases/${name}.xml")
     set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}" PROCESSORS 2)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "analyzer/stragglers/kinds.h"
+#include "tests/support/paths.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -19,7 +20,7 @@ TEST(MechanismsTest, EveryKindOfTimeHasOne) {
 }
 
 TEST(MechanismsTest, ThePageHasTheSameTable) {
-  std::ifstream file(DPROF_SOURCE_DIR "/docs/analysis/causes.md");
+  std::ifstream file(test_support::source_dir() + "/docs/analysis/causes.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   for (const Mechanism& one : kMechanisms) {
     const std::string row =

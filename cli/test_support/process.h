@@ -16,13 +16,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/paths.h"
 #include "tests/support/temporary_folder.h"
 
 namespace dprof::cli {
 
 using test_support::TemporaryFolder;
 
-inline const std::string kDprof = std::string(DPROF_BIN_DIR) + "/dprof";
+inline const std::string kDprof = test_support::bin_dir() + "/dprof";
 
 inline std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);

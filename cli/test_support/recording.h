@@ -5,10 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/test_support/process.h"
+#include "tests/support/paths.h"
 
 namespace dprof::cli {
 
-inline const std::string kWriter = std::string(DPROF_TEST_BIN_DIR) + "/recorder_writer";
+inline const std::string kWriter = test_support::test_bin_dir() + "/recorder_writer";
 
 // dprof record ARGS… -- WRITER ACTIONS…
 inline std::vector<std::string> record(std::vector<std::string> arguments,

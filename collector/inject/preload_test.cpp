@@ -13,12 +13,13 @@
 #include "collector/inject/test_support/soon.h"
 #include "collector/inject/torch_build.h"
 #include "collector/wire/enum_values.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject {
 namespace {
 
-const std::string kLibrary = DPROF_LIB_DIR "/libdprof.so";
-const std::string kBin = DPROF_TEST_BIN_DIR;
+const std::string kLibrary = test_support::lib_dir() + "/libdprof.so";
+const std::string kBin = test_support::test_bin_dir();
 
 std::vector<std::string> lines_of(const std::string& command) {
   std::vector<std::string> lines;

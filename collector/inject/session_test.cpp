@@ -17,6 +17,7 @@
 #include "collector/inject/test_support/mini_recorder.h"
 #include "collector/inject/test_support/soon.h"
 #include "collector/wire/enum_values.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject {
 namespace {
@@ -35,13 +36,13 @@ class SessionTest : public ::testing::TestWithParam<How> {
       GTEST_SKIP() << "no libdprof.so in this build (sanitizers)";
     }
   }
-  static std::string library() { return DPROF_LIB_DIR "/libdprof.so"; }
+  static std::string library() { return test_support::lib_dir() + "/libdprof.so"; }
 
   static std::unique_ptr<Child> run(std::vector<std::string> arguments, Environment environment) {
     if (GetParam() == How::kLinked) {
-      arguments.insert(arguments.begin(), DPROF_TEST_BIN_DIR "/inject_probe_linked");
+      arguments.insert(arguments.begin(), test_support::test_bin_dir() + "/inject_probe_linked");
     } else {
-      arguments.insert(arguments.begin(), DPROF_TEST_BIN_DIR "/inject_probe");
+      arguments.insert(arguments.begin(), test_support::test_bin_dir() + "/inject_probe");
       environment.emplace_back("LD_PRELOAD", library());
       environment.emplace_back("NVTX_INJECTION64_PATH", library());
     }

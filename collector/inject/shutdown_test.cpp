@@ -11,6 +11,7 @@
 
 #include "collector/inject/test_support/mini_recorder.h"
 #include "collector/inject/test_support/soon.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject {
 namespace {
@@ -31,12 +32,12 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
       GTEST_SKIP() << "libdprof.so is not built with a sanitizer";
     }
   }
-  static std::string library() { return DPROF_LIB_DIR "/libdprof.so"; }
+  static std::string library() { return test_support::lib_dir() + "/libdprof.so"; }
 
   std::unique_ptr<Child> start(Words command) const {
     std::vector<std::pair<std::string, std::string>> environment = {
         {wire::kSocketVariable, recorder_.path()},
-        {"DPROF_CUPTI_LIBRARY", DPROF_TEST_BIN_DIR "/libfake_cupti.so"},
+        {"DPROF_CUPTI_LIBRARY", test_support::test_bin_dir() + "/libfake_cupti.so"},
         // glibc keeps the text of dlerror() for a thread interrupted by the exit.
         {"ASAN_OPTIONS", "detect_leaks=0"},
         // Otherwise ThreadSanitizer sleeps a second at each exit, which would distort the measured
@@ -46,7 +47,7 @@ class ShutdownTest : public ::testing::TestWithParam<Reached> {
     const bool linked = GetParam() == Reached::kLinked;
     if (!linked) environment.emplace_back("LD_PRELOAD", library());
     command.insert(command.begin(),
-                   std::string(DPROF_TEST_BIN_DIR "/ending_probe") + (linked ? "_linked" : ""));
+                   test_support::test_bin_dir() + "/ending_probe" + (linked ? "_linked" : ""));
     return std::make_unique<Child>(command, environment);
   }
 

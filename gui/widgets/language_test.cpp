@@ -21,6 +21,7 @@
 #include "gui/view/pages/compare_page.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/picture.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_folder.h"
 
 namespace dprof::widgets {
@@ -126,7 +127,7 @@ std::string foreign(std::string_view text) {
 
 // gui/texts/dprof_en.ts with a translation of each of its texts.
 std::string foreign_texts() {
-  std::ifstream in(DPROF_SOURCE_DIR "/gui/texts/dprof_en.ts");
+  std::ifstream in(test_support::source_dir() + "/gui/texts/dprof_en.ts");
   const QRegularExpression source("<source>(.*)</source>");
   const std::string unfinished = "<translation type=\"unfinished\"></translation>";
   std::string out;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -20,10 +21,9 @@ class ProgramTest : public ::testing::Test {
   // Returns the exit code; `err` gets what was written to stderr.
   int run(const std::string& arguments, std::string* err = nullptr) {
     const std::filesystem::path log = folder.path() / "stderr";
-    const std::string command =
-        "env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM timeout 50 " DPROF_BIN_DIR
-        "/dprof-gui " +
-        arguments + " >/dev/null 2>" + log.string();
+    const std::string command = "env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM timeout 50 " +
+                                test_support::bin_dir() + "/dprof-gui " + arguments +
+                                " >/dev/null 2>" + log.string();
     const int status = std::system(command.c_str());
     if (err != nullptr) *err = read(log);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

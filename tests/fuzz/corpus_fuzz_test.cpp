@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
@@ -42,8 +44,8 @@ int64_t number_of(const char* variable, int64_t otherwise) {
 
 std::vector<std::string> read_corpus() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(DPROF_SOURCE_DIR "/tests/fuzz/corpus/" DPROF_FUZZ)) {
+  for (const auto& entry : std::filesystem::directory_iterator(test_support::source_dir() +
+                                                               "/tests/fuzz/corpus/" DPROF_FUZZ)) {
     files.push_back(entry.path());
   }
   std::ranges::sort(files);

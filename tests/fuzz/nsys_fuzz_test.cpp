@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "tests/support/paths.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
@@ -18,7 +20,7 @@ int feed(const std::string& bytes) {
 }
 
 std::string sound() {
-  std::ifstream file(DPROF_SOURCE_DIR "/tests/fuzz/corpus/nsys/two_processes.sqlite",
+  std::ifstream file(test_support::source_dir() + "/tests/fuzz/corpus/nsys/two_processes.sqlite",
                      std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }

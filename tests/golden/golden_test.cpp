@@ -34,6 +34,7 @@
 #include "analyzer/replay/what_if.h"
 #include "base/format.h"
 #include "schema/database.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/spec_json.h"
 #include "tests/support/temporary_folder.h"
@@ -245,7 +246,7 @@ class GoldenCase : public ::testing::Test {
 
 void register_cases() {
   std::vector<path> cases;
-  const path root = path(DPROF_SOURCE_DIR) / "tests" / "golden";
+  const path root = path(test_support::source_dir()) / "tests" / "golden";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().filename() == "spec.json") cases.push_back(entry.path().parent_path());
   }

@@ -8,13 +8,16 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
+
 namespace dprof::real_traces {
 
 namespace fs = std::filesystem;
 
 fs::path shared_traces() {
   const char* set = std::getenv("DPROF_SHARED_TRACES");
-  return set != nullptr ? fs::path(set) : fs::path(DPROF_SOURCE_DIR) / ".." / "shared" / "traces";
+  return set != nullptr ? fs::path(set)
+                        : fs::path(test_support::source_dir()) / ".." / "shared" / "traces";
 }
 
 Imported::Imported(std::initializer_list<std::string> files) {

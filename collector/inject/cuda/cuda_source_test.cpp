@@ -17,6 +17,7 @@
 #include "collector/inject/test_support/mini_recorder.h"
 #include "collector/inject/test_support/soon.h"
 #include "collector/wire/gpu_records.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject {
 namespace {
@@ -45,9 +46,9 @@ class CudaTest : public ::testing::TestWithParam<std::tuple<How, Fake>> {
   }
   static How how() { return std::get<0>(GetParam()); }
   static bool v2() { return std::get<1>(GetParam()) == Fake::kV2; }
-  static std::string library() { return std::string(DPROF_LIB_DIR) + "/libdprof.so"; }
+  static std::string library() { return test_support::lib_dir() + "/libdprof.so"; }
   static std::string fake() {
-    return std::string(DPROF_TEST_BIN_DIR) + (v2() ? "/libfake_cupti_v2.so" : "/libfake_cupti.so");
+    return test_support::test_bin_dir() + (v2() ? "/libfake_cupti_v2.so" : "/libfake_cupti.so");
   }
 
   std::unique_ptr<Child> start(const std::vector<std::string>& what, const Environment& more = {}) {
@@ -58,7 +59,7 @@ class CudaTest : public ::testing::TestWithParam<std::tuple<How, Fake>> {
       std::erase_if(environment, [&](const auto& one) { return one.first == entry.first; });
       if (entry.second != "(unset)") environment.push_back(entry);
     }
-    std::string probe = std::string(DPROF_TEST_BIN_DIR) + "/cuda_probe";
+    std::string probe = test_support::test_bin_dir() + "/cuda_probe";
     if (how() == How::kLinked) {
       probe += "_linked";
     } else {
@@ -508,7 +509,7 @@ TEST_P(CudaTest, YieldWaitsForTheOtherAndGivesBack) {
 
 // No record kind that must have seen a graph's creation; and all calls, of which some are kept.
 TEST_P(CudaTest, YieldAttachesToADeviceInUse) {
-  const std::string driver = std::string(DPROF_TEST_BIN_DIR) + "/fake_cuda/libcuda.so.1";
+  const std::string driver = test_support::test_bin_dir() + "/fake_cuda/libcuda.so.1";
   if (!std::filesystem::exists(driver)) GTEST_SKIP() << "the fake driver is not built";
   const auto child = start({"late"}, {{"DPROF_CUDA", "yield"}, {"FAKE_CUDA_LIBRARY", driver}});
   const auto session = recorder_.accept();

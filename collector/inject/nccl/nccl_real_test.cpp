@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "collector/inject/test_support/nccl_run.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject::nccl {
 namespace {
@@ -20,13 +21,13 @@ class RealNccl : public ::testing::Test {
       GTEST_SKIP() << "libnccl.so.2 is not here (the wheel nvidia-nccl-cu13 has it)";
     }
   }
-  const std::string library_ = DPROF_LIB_DIR "/libdprof.so";
+  const std::string library_ = test_support::lib_dir() + "/libdprof.so";
   const std::string nccl_ = DPROF_NCCL_LIBRARY;
   const MiniRecorder recorder_;
 };
 
 TEST_F(RealNccl, FindsThePluginAndDrivesItsTables) {
-  Child child({DPROF_TEST_BIN_DIR "/nccl_real", nccl_},
+  Child child({test_support::test_bin_dir() + "/nccl_real", nccl_},
               {{"NCCL_PROFILER_PLUGIN", library_}, {wire::kSocketVariable, recorder_.path()}});
   const std::string version = child.hear();
   EXPECT_GE(std::stoi(version), 22600) << "ncclGetVersion needs no GPU";
@@ -78,7 +79,7 @@ TEST_F(RealNccl, FindsThePluginAndDrivesItsTables) {
 }
 
 TEST_F(RealNccl, WithoutACommunicatorSaysSo) {
-  Child child({DPROF_TEST_BIN_DIR "/loader_probe", nccl_, "all_reduce"},
+  Child child({test_support::test_bin_dir() + "/loader_probe", nccl_, "all_reduce"},
               {{"NVTX_INJECTION64_PATH", library_},
                {"NCCL_PROFILER_PLUGIN", library_},
                {wire::kSocketVariable, recorder_.path()}});

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "collector/inject/test_support/nccl_run.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject::nccl {
 namespace {
@@ -185,16 +186,16 @@ TEST_P(NcclScriptTest, RankVariablesAreReadAgain) {
 }
 
 TEST(NcclLibrary, TooOldIsNamed) {
-  const std::string library = DPROF_LIB_DIR "/libdprof.so";
+  const std::string library = test_support::lib_dir() + "/libdprof.so";
   if (!std::filesystem::exists(library)) {
     GTEST_SKIP() << "no libdprof.so in this build (sanitizers)";
   }
   const MiniRecorder recorder;
-  Child child(
-      {DPROF_TEST_BIN_DIR "/nccl_host", "loaded", DPROF_TEST_BIN_DIR "/old_nccl/libnccl.so.2"},
-      {{"NVTX_INJECTION64_PATH", library},
-       {"NCCL_PROFILER_PLUGIN", library},
-       {wire::kSocketVariable, recorder.path()}});
+  Child child({test_support::test_bin_dir() + "/nccl_host", "loaded",
+               test_support::test_bin_dir() + "/old_nccl/libnccl.so.2"},
+              {{"NVTX_INJECTION64_PATH", library},
+               {"NCCL_PROFILER_PLUGIN", library},
+               {wire::kSocketVariable, recorder.path()}});
   const auto session = recorder.accept();
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(child.hear(), "ready");

@@ -16,6 +16,7 @@
 #include "collector/inject/test_support/soon.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/nccl_records.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject::nccl {
 
@@ -46,7 +47,7 @@ std::vector<Seen<Body>> of_kind(const std::vector<SeenRecord>& seen, wire::Kind 
 
 class NcclHostTest : public ::testing::TestWithParam<How> {
  protected:
-  static std::string library() { return DPROF_LIB_DIR "/libdprof.so"; }
+  static std::string library() { return test_support::lib_dir() + "/libdprof.so"; }
 
   void SetUp() override {
     if (GetParam() == How::kPlugin && !std::filesystem::exists(library())) {
@@ -56,8 +57,8 @@ class NcclHostTest : public ::testing::TestWithParam<How> {
   static std::unique_ptr<Child> run(std::vector<std::string> arguments,
                                     Environment environment = {}) {
     const bool linked = GetParam() == How::kLinked;
-    arguments.insert(arguments.begin(), linked ? DPROF_TEST_BIN_DIR "/nccl_host_linked"
-                                               : DPROF_TEST_BIN_DIR "/nccl_host");
+    arguments.insert(arguments.begin(), linked ? test_support::test_bin_dir() + "/nccl_host_linked"
+                                               : test_support::test_bin_dir() + "/nccl_host");
     if (!linked) environment.emplace_back("NCCL_PROFILER_PLUGIN", library());
     return std::make_unique<Child>(arguments, environment);
   }

@@ -15,6 +15,7 @@
 #include "collector/inject/torch_build.h"
 #include "collector/wire/enum_values.h"
 #include "collector/wire/training_records.h"
+#include "tests/support/paths.h"
 
 namespace dprof::inject {
 namespace {
@@ -50,10 +51,11 @@ struct Recorded {
 Recorded record(const std::string& detail) {
   Recorded recorded;
   const MiniRecorder recorder;
-  Child child({DPROF_TEST_BIN_DIR "/torch_probe"}, {{"LD_PRELOAD", DPROF_LIB_DIR "/libdprof.so"},
-                                                    {wire::kSocketVariable, recorder.path()},
-                                                    {wire::kDetailVariable, detail},
-                                                    {"OMP_NUM_THREADS", "1"}});
+  Child child({test_support::test_bin_dir() + "/torch_probe"},
+              {{"LD_PRELOAD", test_support::lib_dir() + "/libdprof.so"},
+               {wire::kSocketVariable, recorder.path()},
+               {wire::kDetailVariable, detail},
+               {"OMP_NUM_THREADS", "1"}});
   recorded.session = recorder.accept();
   if (recorded.session == nullptr) {
     ADD_FAILURE() << "no hello";
@@ -92,10 +94,11 @@ TEST(TorchSource, IsLoadedIntoItsOwnTorch) {
 // be read; then everything except what needs virtual function slots.
 TEST(TorchSource, ABuildThatIsNotKnownWaitsForTheVerdict) {
   const MiniRecorder recorder;
-  Child child({DPROF_TEST_BIN_DIR "/torch_probe"}, {{"LD_PRELOAD", DPROF_LIB_DIR "/libdprof.so"},
-                                                    {wire::kSocketVariable, recorder.path()},
-                                                    {"DPROF_TORCH_TRUST", "none"},
-                                                    {"OMP_NUM_THREADS", "1"}});
+  Child child({test_support::test_bin_dir() + "/torch_probe"},
+              {{"LD_PRELOAD", test_support::lib_dir() + "/libdprof.so"},
+               {wire::kSocketVariable, recorder.path()},
+               {"DPROF_TORCH_TRUST", "none"},
+               {"OMP_NUM_THREADS", "1"}});
   const std::unique_ptr<SeenSession> session = recorder.accept();
   ASSERT_NE(session, nullptr);
   child.hear();
@@ -314,8 +317,9 @@ TEST(TorchSource, ExecutionsBeginAndEndOnTheirWorker) {
 
 TEST(TorchSource, WhatNobodyCaughtIsNotedAndEndsTheProgramAsWithoutUs) {
   const MiniRecorder recorder;
-  Child child({DPROF_TEST_BIN_DIR "/torch_probe"}, {{"LD_PRELOAD", DPROF_LIB_DIR "/libdprof.so"},
-                                                    {wire::kSocketVariable, recorder.path()}});
+  Child child({test_support::test_bin_dir() + "/torch_probe"},
+              {{"LD_PRELOAD", test_support::lib_dir() + "/libdprof.so"},
+               {wire::kSocketVariable, recorder.path()}});
   const std::unique_ptr<SeenSession> session = recorder.accept();
   ASSERT_NE(session, nullptr);
   child.hear();

@@ -15,13 +15,14 @@
 #include "gui/view/model/test_support/test_model.h"
 #include "gui/view/panels.h"
 #include "gui/view/timeline/overview.h"
+#include "tests/support/paths.h"
 
 namespace dprof::view {
 namespace {
 
 void expect_golden(const DrawList& list, const std::string& name) {
   const std::filesystem::path path =
-      std::filesystem::path(DPROF_SOURCE_DIR) / "tests/golden/gui" / (name + ".txt");
+      std::filesystem::path(test_support::source_dir()) / "tests/golden/gui" / (name + ".txt");
   if (std::getenv("DPROF_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << to_text(list);
