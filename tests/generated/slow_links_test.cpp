@@ -30,7 +30,7 @@ analyzer::Report report_of(const synth::Spec& spec) {
   DPROF_CHECK(synth::generate(spec, run_path).ok());
   const Result<analyzer::Run> run = analyzer::open_run({run_path});
   DPROF_CHECK(run.ok());
-  Result<analyzer::Analysis> analysis = analyzer::analyze(*run);
+  Result<analyzer::Analysis> analysis = analyzer::analyze(*run, {.pieces = false});
   DPROF_CHECK(analysis.ok());
   return std::move(analysis->report);
 }
