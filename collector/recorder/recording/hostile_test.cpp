@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dprof record` with a malicious process beside an honest rank. Whatever it does is counted and
+// A recording with a malicious process beside an honest rank. Whatever it does is counted and
 // reported, the recorder survives it, and the honest rank's trace is complete.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cli/test_support/process.h"
 #include "schema/trace_reader.h"
 #include "tests/support/paths.h"
+#include "tests/support/running.h"
 
-namespace dprof::cli {
+namespace dprof::recorder {
 namespace {
 
 namespace fs = std::filesystem;
 using schema::LossReason;
 using schema::TraceReader;
+using test_support::TemporaryFolder;
+using test_support::test_bin_dir;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -30,13 +32,14 @@ class RecordHostileTest : public ::testing::Test {
   void record(const std::string& hostile, const std::string& variables = "RANK=1 WORLD_SIZE=2") {
     const std::string honest = fmt::format(
         "RANK=0 WORLD_SIZE=2 {0}/recorder_writer hello ranges={1} sleep=100 ranges={1} clean",
-        test_support::test_bin_dir(), kRanges / 2);
+        test_bin_dir(), kRanges / 2);
     const std::string script =
         fmt::format("{} & sleep 0.05; {} {}/recorder_hostile {}; code=$?; {}; wait; exit $code",
-                    honest, variables, test_support::test_bin_dir(), hostile, "sleep 0.05");
-    ended_ = run_dprof(scratch_, {"record", "-o", "r", "--", "/bin/sh", "-c", script});
+                    honest, variables, test_bin_dir(), hostile, "sleep 0.05");
+    ended_ = test_support::run(scratch_,
+                               {test_bin_dir() + "/recorder_record", "r", "/bin/sh", "-c", script});
     EXPECT_THAT(ended_.code, AnyOf(0, 5)) << ended_.err;
-    index_ = nlohmann::json::parse(text_of(scratch_.path() / "r/run.json"));
+    index_ = nlohmann::json::parse(test_support::text_of(scratch_.path() / "r/run.json"));
     const Result<TraceReader> trace = TraceReader::open(scratch_.path() / "r/rank-00000.dprof");
     ASSERT_TRUE(trace.ok()) << trace.error().what;
     EXPECT_EQ(trace->meta("ended"), "complete");
@@ -66,7 +69,7 @@ class RecordHostileTest : public ::testing::Test {
   }
 
   TemporaryFolder scratch_;
-  Ended ended_;
+  test_support::Ended ended_;
   nlohmann::json index_;
 };
 
@@ -193,8 +196,8 @@ TEST_F(RecordHostileTest, AWorldSizeThatCannotBeIsNotTaken) {
 }
 
 TEST_F(RecordHostileTest, OneLiarDoesNotChangeTheJobsSize) {
-  const std::string honest = fmt::format(
-      "RANK=2 WORLD_SIZE=2 {}/recorder_writer hello ranges=1 clean;", test_support::test_bin_dir());
+  const std::string honest =
+      fmt::format("RANK=2 WORLD_SIZE=2 {}/recorder_writer hello ranges=1 clean;", test_bin_dir());
   ASSERT_NO_FATAL_FAILURE(
       record("hello ranges=10 clean", honest + " RANK=900000 WORLD_SIZE=1000000"));
   EXPECT_EQ(index_["world_size"], 2);
@@ -218,4 +221,4 @@ TEST_F(RecordHostileTest, ARankThatIsNoRankLeavesATraceWithoutOne) {
 }
 
 }  // namespace
-}  // namespace dprof::cli
+}  // namespace dprof::recorder
