@@ -47,14 +47,16 @@ MAY_LINK = {
     "dprof-schema": [],
     "dprof_recorder": ["dprof_schema", "dprof_base"],
     "dprof_analyzer": ["dprof_schema", "dprof_base"],
+    "dprof_analyzer_output": ["dprof_analyzer", "dprof_schema", "dprof_base"],
     "dprof-rules": ["dprof_analyzer"],
     "dprof_synth": ["dprof_schema", "dprof_base"],
     "dprof-synth": ["dprof_synth"],
-    "dprof_gui_view": ["dprof_analyzer", "dprof_base"],
-    "dprof_gui_html": ["dprof_gui_view", "dprof_analyzer", "dprof_base"],
-    "dprof_gui_widgets": ["dprof_gui_view", "dprof_analyzer", "dprof_base"],
-    "dprof-gui": ["dprof_gui_widgets", "dprof_gui_view", "dprof_analyzer", "dprof_base"],
-    "dprof_cli": ["dprof_gui_html", "dprof_recorder", "dprof_analyzer", "dprof_base"],
+    "dprof_gui_view": ["dprof_analyzer_output", "dprof_base"],
+    "dprof_gui_html": ["dprof_gui_view", "dprof_analyzer_output", "dprof_base"],
+    "dprof_gui_widgets": ["dprof_gui_view", "dprof_analyzer_output", "dprof_base"],
+    "dprof-gui": ["dprof_gui_widgets", "dprof_gui_view", "dprof_analyzer_output", "dprof_base"],
+    "dprof_cli_mpi": ["dprof_analyzer", "dprof_base"],
+    "dprof_cli": ["dprof_cli_mpi", "dprof_gui_html", "dprof_recorder", "dprof_analyzer_output", "dprof_base"],
     "dprof_mpi": [],
     "dprof-program": ["dprof_cli"],
     "dprof-manual": ["dprof_cli"],
@@ -71,7 +73,8 @@ MAY_LINK = {
     "dprof_trainer_nccl": [],
 }
 # Programs that tests start.
-TEST_PROGRAMS = ["origin_probe", "torch_probe", "recorder_writer", "recorder_hostile", "slow_link_probe", "nccl_real"]
+TEST_PROGRAMS = ["origin_probe", "torch_probe", "recorder_writer", "recorder_hostile", "recorder_record", "slow_link_probe",
+                 "nccl_real"]
 # Foreign headers and the only folders that may include them.
 ONLY_IN = [
     (re.compile(r"sqlite3\.h"), ["schema"]),
