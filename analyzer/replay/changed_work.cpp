@@ -89,6 +89,32 @@ void cut_late(std::vector<OfEntry>& entries, int64_t step_ns) {
 
 }  // namespace
 
+bool can_change(const Change& change, const WorkKind& kind, bool on_device) {
+  switch (change.subject) {
+    case Subject::kInput:
+      return kind.category == Category::kInputWait;
+    case Subject::kSync:  // a host that runs ahead of its device
+      return kind.category == Category::kSyncBubble || kind.is_capturable() ||
+             kind.category == Category::kInputWait;
+    case Subject::kLaunch:
+      return kind.is_capturable();
+    case Subject::kGc:
+      return kind.detail == HostDetail::kGc;
+    case Subject::kCheckpoint:
+      return kind.is_of_checkpoint();
+    case Subject::kPhase:
+      return kind.computes() && key_of(kind.phase_of()) == change.name;
+    case Subject::kKernel:
+    case Subject::kOp:
+      return kind.computes();
+    case Subject::kHostWork:
+      return (kind.category == Category::kHost && kind.detail != HostDetail::kCheckpoint) ||
+             (on_device && kind.waits_for_launch());
+    default:
+      return true;
+  }
+}
+
 std::string ChangedWork::take(const Change& change) {
   switch (change.subject) {
     case Subject::kRank:
@@ -99,8 +125,7 @@ std::string ChangedWork::take(const Change& change) {
     case Subject::kInput:
       grounds_.rests("the wait for data is removed; loading itself stays the same");
       grounds_.err("a loader that shares cores with training does not become faster");
-      return scale(change.factor, "no step waits for data, or the wait was not recorded",
-                   [](const WorkKind& k) { return k.category == Category::kInputWait; });
+      return scale(change, change.factor, "no step waits for data, or the wait was not recorded");
     case Subject::kSync:
       return take_sync();
     case Subject::kLaunch:
@@ -109,25 +134,19 @@ std::string ChangedWork::take(const Change& change) {
       return take_gc(change);
     case Subject::kCheckpoint:
       grounds_.rests("the time of checkpoints in steady steps is removed");
-      return scale(change.factor, "no checkpoint was recorded in these steps",
-                   [](const WorkKind& k) { return k.is_of_checkpoint(); });
+      return scale(change, change.factor, "no checkpoint was recorded in these steps");
     case Subject::kKernel:
       return take_kernel(change);
     case Subject::kPhase:
       grounds_.rests("computation in that phase is scaled on each rank");
       grounds_.err("whether memory or arithmetic limits it is not considered");
-      return scale(change.factor, "that phase was not recorded", [&](const WorkKind& k) {
-        return k.computes() && key_of(k.phase_of()) == change.name;
-      });
+      return scale(change, change.factor, "that phase was not recorded");
     case Subject::kOp:
       return take_op(change);
     case Subject::kHostWork:
       grounds_.rests("the host's own work during computation is subtracted");
       grounds_.err("an upper bound: some of it is necessary");
-      return scale(change.factor, "no such work was recorded", [this](const WorkKind& k) {
-        return (k.category == Category::kHost && k.detail != HostDetail::kCheckpoint) ||
-               (run_.on_device && k.waits_for_launch());
-      });
+      return scale(change, change.factor, "no such work was recorded");
     default:
       return "dprof has no model of this change";
   }
@@ -324,8 +343,8 @@ std::vector<int64_t> ChangedWork::own_ns(const Chosen& chosen) const {
   return of_entry;
 }
 
-template <typename Chosen>
-std::string ChangedWork::scale(double factor, std::string_view nothing, const Chosen& chosen) {
+std::string ChangedWork::scale(const Change& change, double factor, std::string_view nothing) {
+  const auto chosen = [&](const WorkKind& k) { return can_change(change, k, run_.on_device); };
   if (std::ranges::none_of(run_.work_kinds, chosen)) return std::string(nothing);
   for_kinds(factors_, {}, [&](const WorkKind& kind) { return chosen(kind) ? factor : 1.0; });
   return {};
@@ -460,9 +479,9 @@ std::string ChangedWork::take_op(const Change& change) {
 }
 
 std::string ChangedWork::take_gc(const Change& change) {
-  const auto is_gc = [](const WorkKind& k) { return k.detail == HostDetail::kGc; };
   if (change.word) {
-    const std::vector<int64_t> of_rank = own_ns(is_gc);
+    const std::vector<int64_t> of_rank =
+        own_ns([](const WorkKind& k) { return k.detail == HostDetail::kGc; });
     if (any_message()) {
       grounds_.err(
           "stages of a pipeline that collect in the same step may do so one after the other: then "
@@ -477,7 +496,7 @@ std::string ChangedWork::take_gc(const Change& change) {
     grounds_.rests("no rank collects garbage");
     grounds_.err("an upper bound: memory grows instead");
   }
-  return scale(0, "no garbage collection was recorded", is_gc);
+  return scale(change, 0, "no garbage collection was recorded");
 }
 
 }  // namespace dprof::analyzer

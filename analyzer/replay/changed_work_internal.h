@@ -14,6 +14,9 @@
 
 namespace dprof::analyzer {
 
+// Whether that change of work, of other than ranks and hosts, can alter work of that kind.
+[[nodiscard]] bool can_change(const Change& change, const WorkKind& kind, bool on_device);
+
 // The take functions return "", or why the change cannot be made.
 class ChangedWork {
  public:
@@ -45,8 +48,8 @@ class ChangedWork {
   // The selected work by entry and step.
   template <typename Chosen>
   [[nodiscard]] std::vector<int64_t> own_ns_by_step(const Chosen& chosen) const;
-  template <typename Chosen>
-  std::string scale(double factor, std::string_view nothing, const Chosen& chosen);
+  // The kinds that the change can alter.
+  std::string scale(const Change& change, double factor, std::string_view nothing);
   // `captured`: as captured_, or empty.
   void scale_works(std::vector<int64_t>& durations, const std::vector<double>& factors,
                    const std::vector<double>& captured) const;

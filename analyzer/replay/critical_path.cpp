@@ -7,6 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+
+#include "base/in_threads.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -37,6 +40,8 @@ std::string phase_of_kind(const WorkKind& kind) {
   return kind.computes() ? std::string(key_of(kind.phase_of())) : "none";
 }
 std::string category_of_kind(const WorkKind& kind) { return std::string(key_of(kind.category)); }
+
+std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 
 class PathSummary {
  public:
@@ -70,7 +75,7 @@ class PathSummary {
     Tallies here;
     for (const PathPiece& piece : path.pieces) {
       const auto length = static_cast<double>(piece.end_ns - piece.begin_ns);
-      ranks_[fmt::format("rank {}", run_.ranks[piece.entry])].add(length, s);
+      ranks_[rank_name(run_.ranks[piece.entry])].add(length, s);
       if (piece.what == PathPiece::What::kWork) {
         add_work(run_.works[piece.index], length, s, here);
         continue;
@@ -131,93 +136,138 @@ class PathSummary {
     return list;
   }
 
-  // Mean gain per step if some tasks take a tenth less.
-  template <typename WorkShare, typename IsMove>
-  [[nodiscard]] int64_t gain(const WorkShare& work_share, const IsMove& is_move) const {
+  // What takes a tenth less in one trial.
+  struct Trial {
+    std::vector<bool> work_kinds;
+    std::vector<bool> move_kinds;
+    std::optional<uint32_t> entry;  // all of its work
+    std::vector<OnPath*> of;        // those with this meaning
+  };
+
+  // Mean gain per step.
+  [[nodiscard]] int64_t gain(const Trial& trial) const {
     std::vector<int64_t> changed(run_.durations.begin(), run_.durations.end());
     for (const Work& work : run_.works) {
-      const double share = work_share(work);
+      const double share = trial.entry ? (work.entry == *trial.entry ? 1.0 : 0.0)
+                                       : share_of_kinds(work, trial.work_kinds);
       if (share <= 0) continue;
       changed[work.task] -=
           std::llround(kShorter * share * static_cast<double>(changed[work.task]));
     }
     for (const Move& move : run_.moves) {
-      if (is_move(move))
+      if (trial.move_kinds[move.kind])
         changed[move.task] -= std::llround(kShorter * static_cast<double>(changed[move.task]));
     }
     return std::llround(mean_of(model_.unchanged()) - mean_of(run_.lengths(changed)));
   }
 
-  template <typename Chosen>
-  [[nodiscard]] double share_of_kinds(const Work& work, const Chosen& chosen) const {
+  [[nodiscard]] double share_of_kinds(const Work& work, const std::vector<bool>& chosen) const {
     double all = 0;
     double some = 0;
     for (uint32_t p = 0; p < work.parts; ++p) {
       const WorkPart& part = run_.parts[work.first_part + p];
       all += static_cast<double>(part.ns);
-      if (chosen(run_.work_kinds[part.kind])) some += static_cast<double>(part.ns);
+      if (chosen[part.kind]) some += static_cast<double>(part.ns);
     }
     return all <= 0 ? 0 : some / all;
   }
 
+  // A phase is often a category and a name as well: that is one trial.
+  static void add_trial(std::vector<Trial>& trials, Trial trial) {
+    const auto same = std::ranges::find_if(trials, [&](const Trial& other) {
+      return other.work_kinds == trial.work_kinds && other.move_kinds == trial.move_kinds &&
+             other.entry == trial.entry;
+    });
+    if (same == trials.end()) {
+      trials.push_back(std::move(trial));
+    } else {
+      same->of.push_back(trial.of.front());
+    }
+  }
+
+  [[nodiscard]] Trial no_trial(OnPath& of) const {
+    return {.work_kinds = std::vector<bool>(run_.work_kinds.size(), false),
+            .move_kinds = std::vector<bool>(run_.move_kinds.size(), false),
+            .entry = {},
+            .of = {&of}};
+  }
+
   template <typename NameOf>
-  void try_kinds(std::vector<OnPath>& list, const NameOf& name_of, bool transfers_by_name) const {
+  void add_kinds(std::vector<Trial>& trials, std::vector<OnPath>& list, const NameOf& name_of,
+                 bool transfers_by_name) const {
     for (size_t i = 0; i < std::min(kMostTried, list.size()); ++i) {
       OnPath& one = list[i];
       if (one.name == kUnexplainedName) continue;
       const bool all_transfers = one.name == key_of(Category::kExposedTransfer);
-      one.gain_ns = gain(
-          [&](const Work& work) {
-            return share_of_kinds(work,
-                                  [&](const WorkKind& kind) { return name_of(kind) == one.name; });
-          },
-          [&](const Move& move) {
-            return all_transfers ||
-                   (transfers_by_name && run_.move_kinds[move.kind].name == one.name);
-          });
+      Trial trial = no_trial(one);
+      for (size_t k = 0; k < trial.work_kinds.size(); ++k)
+        trial.work_kinds[k] = name_of(run_.work_kinds[k]) == one.name;
+      for (size_t k = 0; k < trial.move_kinds.size(); ++k) {
+        trial.move_kinds[k] =
+            all_transfers || (transfers_by_name && run_.move_kinds[k].name == one.name);
+      }
+      add_trial(trials, std::move(trial));
     }
   }
 
   void try_shorter(CriticalPath& result) const {
-    try_kinds(result.by_category, category_of_kind, false);
-    try_kinds(
-        result.by_name, [](const WorkKind& kind) { return kind.name; }, true);
+    std::vector<Trial> trials;
+    add_kinds(trials, result.by_category, category_of_kind, false);
+    add_kinds(
+        trials, result.by_name, [](const WorkKind& kind) { return kind.name; }, true);
     std::vector<OnPath>& phases = result.by_phase;
     std::erase_if(phases, [](const OnPath& one) { return one.name == "none"; });
-    try_kinds(phases, phase_of_kind, false);
+    add_kinds(trials, phases, phase_of_kind, false);
     for (size_t i = 0; i < std::min(kMostTried, result.by_rank.size()); ++i) {
-      OnPath& one = result.by_rank[i];
-      one.gain_ns = gain(
-          [&](const Work& work) {
-            return fmt::format("rank {}", run_.ranks[work.entry]) == one.name ? 1.0 : 0.0;
-          },
-          [](const Move&) { return false; });
+      Trial trial = no_trial(result.by_rank[i]);
+      const auto is_it = [&](int rank) { return rank_name(rank) == result.by_rank[i].name; };
+      trial.entry =
+          static_cast<uint32_t>(std::ranges::find_if(run_.ranks, is_it) - run_.ranks.begin());
+      add_trial(trials, std::move(trial));
     }
+    in_threads(
+        trials.size(), model_.replays_at_once(),
+        [&](size_t i) {
+          const int64_t gained = gain(trials[i]);
+          for (OnPath* one : trials[i].of) one->gain_ns = gained;
+        },
+        [](size_t) { return true; });
   }
 
   [[nodiscard]] std::vector<PathSlack> slack() const {
     constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
     const size_t steps = run_.steps.size();
-    // [rank and kind's category][step]: the least.
-    std::map<std::pair<uint32_t, std::string>, std::vector<int64_t>> least;
+    std::vector<std::string> names;
+    for (const WorkKind& kind : run_.work_kinds) names.push_back(category_of_kind(kind));
+    std::vector<std::string> categories = names;
+    std::ranges::sort(categories);
+    categories.erase(std::unique(categories.begin(), categories.end()), categories.end());
+    std::vector<size_t> category_of;  // by kind
+    for (const std::string& name : names) {
+      category_of.push_back(
+          static_cast<size_t>(std::ranges::lower_bound(categories, name) - categories.begin()));
+    }
+    // [entry and category][step]: the least.
+    std::vector<std::vector<int64_t>> least(run_.ranks.size() * categories.size());
     for (const Work& work : run_.works) {
       for (uint32_t p = 0; p < work.parts; ++p) {
-        const WorkKind& kind = run_.work_kinds[run_.parts[work.first_part + p].kind];
-        std::vector<int64_t>& of_step = least[{work.entry, category_of_kind(kind)}];
+        const size_t category = category_of[run_.parts[work.first_part + p].kind];
+        std::vector<int64_t>& of_step = least[work.entry * categories.size() + category];
         if (of_step.empty()) of_step.assign(steps, kNone);
         of_step[work.step] = std::min(of_step[work.step], finder_.slack()[work.task]);
       }
     }
     std::vector<PathSlack> list;
-    for (const auto& [where, of_step] : least) {
+    for (size_t i = 0; i < least.size(); ++i) {
+      if (least[i].empty()) continue;
       double sum = 0;
       size_t n = 0;
-      for (const int64_t ns : of_step) {
+      for (const int64_t ns : least[i]) {
         if (ns == kNone) continue;
         sum += static_cast<double>(ns);
         ++n;
       }
-      list.push_back({run_.ranks[where.first], where.second,
+      list.push_back({run_.ranks[i / categories.size()], categories[i % categories.size()],
                       n == 0 ? 0 : std::llround(sum / static_cast<double>(n))});
     }
     std::ranges::stable_sort(list, {}, &PathSlack::rank);

@@ -5,11 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
 #include "analyzer/replay/changed_transfers_internal.h"
 #include "analyzer/replay/changed_work_internal.h"
+#include "analyzer/replay/longest_path_internal.h"
 #include "base/in_threads.h"
 #include "base/stats.h"
 
@@ -33,7 +35,7 @@ std::string listed(const Names& names) {
   for (const auto& name : names) {
     if (some.size() == kMostListed) break;
     std::string one = fmt::format("{}", name);
-    if (one.size() > kLongestListed) one = one.substr(0, kLongestListed) + "…";
+    if (one.size() > kLongestListed) one.replace(kLongestListed, std::string::npos, "…");
     some.push_back(std::move(one));
   }
   std::string text = fmt::format("{}", fmt::join(some, ", "));
@@ -220,46 +222,81 @@ Status WhatIfModel::check(const Change& change) const {
   }
 }
 
-Result<WhatIf> WhatIfModel::answer(std::span<const Change> changes) const {
+// An answer with its gain.
+struct WhatIfModel::Draft {
+  WhatIf what;
+  Grounds grounds;
+  Estimate mean;
+  double expected = 0;
+  std::array<std::optional<double>, kDoubts> away;  // of those that count: the other way's gain
+};
+
+Result<WhatIfModel::Draft> WhatIfModel::draft(std::span<const Change> changes) const {
   for (const Change& change : changes) {
     if (const Status known = check(change); !known.ok()) return fail(known.error());
   }
-  WhatIf what{.change = words_of(changes), .valid_because = {}, .bias = {}, .refused = {}};
+  Draft draft;
+  draft.what.change = words_of(changes);
   if (!beside_.quality.accepted) {
-    what.refused = "the replay of this run is refused: it does not reproduce what was recorded";
-    return what;
+    draft.what.refused =
+        "the replay of this run is refused: it does not reproduce what was recorded";
+    return draft;
   }
   Trial trial(*this);
   if (std::string why = trial.make(changes); !why.empty()) {
-    what.refused = std::move(why);
-    return what;
+    draft.what.refused = std::move(why);
+    return draft;
   }
   const std::vector<int64_t> gain = trial.gain();
-  const Estimate mean = bootstrap_mean({gain.begin(), gain.end()});
-  double expected = mean.value;
+  draft.grounds = trial.grounds();
+  draft.mean = bootstrap_mean({gain.begin(), gain.end()});
+  draft.expected = draft.mean.value;
+  for (size_t d = 0; d < kDoubts; ++d) {
+    if (!draft.grounds.open[d] || !draft.grounds.middle[d]) continue;
+    if (const auto other = gain_other_way(changes, static_cast<Doubt>(d))) {
+      draft.away[d] = (*other - draft.mean.value) / 2;
+      draft.expected += *draft.away[d];
+    }
+  }
+  draft.what.gain_ns = std::llround(draft.expected);
+  draft.what.step_ns = mean_step_ns_ - *draft.what.gain_ns;
+  return draft;
+}
+
+WhatIf WhatIfModel::complete(std::span<const Change> changes, Draft draft) const {
+  if (!draft.what.gain_ns) return std::move(draft.what);
+  const Grounds& grounds = draft.grounds;
   double undecided = 0;
   for (size_t d = 0; d < kDoubts; ++d) {
-    if (!trial.grounds().open[d]) continue;
-    Trial other(*this, static_cast<Doubt>(d));
-    if (!other.make(changes).empty()) continue;
-    double away = mean_of(other.gain()) - mean.value;
-    if (trial.grounds().middle[d]) {
-      away /= 2;
-      expected += away;
+    if (!grounds.open[d]) continue;
+    if (!grounds.middle[d]) {
+      if (const auto other = gain_other_way(changes, static_cast<Doubt>(d)))
+        draft.away[d] = *other - draft.mean.value;
     }
-    undecided = std::hypot(undecided, away);
+    undecided = std::hypot(undecided, draft.away[d].value_or(0));
   }
-  what.gain_ns = std::llround(expected);
-  what.step_ns = mean_step_ns_ - *what.gain_ns;
-  const double doubt = std::hypot(trial.grounds().doubt, kGainError) * expected;
-  what.bound_ns =
-      std::llround(std::hypot(std::hypot(mean.half_width, undecided),
+  const double doubt = std::hypot(grounds.doubt, kGainError) * draft.expected;
+  draft.what.bound_ns =
+      std::llround(std::hypot(std::hypot(draft.mean.half_width, undecided),
                               std::hypot(doubt, std::max(beside_.quality.error(), kModelError) *
                                                     static_cast<double>(mean_step_ns_))));
-  what.valid_because = fmt::format("{}; {} steps replayed",
-                                   fmt::join(trial.grounds().rests_on, "; "), run_.steps.size());
-  what.bias = fmt::format("{}", fmt::join(trial.grounds().errs, "; "));
-  return what;
+  draft.what.valid_because =
+      fmt::format("{}; {} steps replayed", fmt::join(grounds.rests_on, "; "), run_.steps.size());
+  draft.what.bias = fmt::format("{}", fmt::join(grounds.errs, "; "));
+  return std::move(draft.what);
+}
+
+std::optional<double> WhatIfModel::gain_other_way(std::span<const Change> changes,
+                                                  Doubt doubt) const {
+  Trial other(*this, doubt);
+  if (!other.make(changes).empty()) return std::nullopt;
+  return mean_of(other.gain());
+}
+
+Result<WhatIf> WhatIfModel::answer(std::span<const Change> changes) const {
+  Result<Draft> drafted = draft(changes);
+  if (!drafted.ok()) return fail(drafted.error());
+  return complete(changes, *std::move(drafted));
 }
 
 std::vector<int64_t> WhatIfModel::gain_of(std::span<const Change> changes) const {
@@ -292,33 +329,52 @@ std::vector<Change> WhatIfModel::catalogue() const {
   return changes;
 }
 
+size_t WhatIfModel::replays_at_once() const {
+  return run_.durations.size() > kMostTasksAtOnce ? 1 : kMostAtOnce;
+}
+
+bool WhatIfModel::is_worthwhile(double gain_ns) const {
+  return gain_ns >= kWorthwhile * static_cast<double>(mean_step_ns_);
+}
+
 std::vector<WhatIf> WhatIfModel::best(size_t most) const {
-  const std::vector<Change> changes = catalogue();
-  std::vector<std::optional<WhatIf>> asked(changes.size());
-  in_threads(
-      changes.size(), run_.durations.size() > kMostTasksAtOnce ? 1 : kMostAtOnce,
-      [&](size_t i) {
-        Result<WhatIf> what = answer(std::span(&changes[i], 1));
-        if (what.ok() && what->gain_ns) asked[i] = *std::move(what);
-      },
-      [](size_t) { return true; });
-  std::vector<WhatIf> answers;
-  for (std::optional<WhatIf>& what : asked) {
-    if (!what) continue;
-    if (static_cast<double>(*what->gain_ns) < kWorthwhile * static_cast<double>(mean_step_ns_))
-      continue;
-    answers.push_back(*std::move(what));
+  struct Asked {
+    Change change;
+    std::optional<Draft> draft;
+    WhatIf what;
+  };
+  std::vector<Asked> asked;
+  const std::optional<LongestPath> path = LongestPath::of(run_, ends_);
+  for (Change& change : catalogue()) {
+    const auto bound = path ? path->most_gained(run_, change, beside_.contention) : std::nullopt;
+    if (!bound || is_worthwhile(*bound)) asked.push_back({std::move(change), {}, {}});
   }
-  std::ranges::stable_sort(answers, std::greater{}, [](const WhatIf& w) { return *w.gain_ns; });
+  const auto all_at_once = [&](const auto& work) {
+    in_threads(asked.size(), replays_at_once(), work, [](size_t) { return true; });
+  };
+  all_at_once([&](size_t i) {
+    Result<Draft> drafted = draft(std::span(&asked[i].change, 1));
+    if (drafted.ok() && drafted->what.gain_ns) asked[i].draft = *std::move(drafted);
+  });
+  std::erase_if(asked, [&](const Asked& one) {
+    return !one.draft || !is_worthwhile(static_cast<double>(*one.draft->what.gain_ns));
+  });
+  std::ranges::stable_sort(asked, std::greater{},
+                           [](const Asked& one) { return *one.draft->what.gain_ns; });
   // Of the bucket caps only the best one is listed.
   bool cap_seen = false;
-  std::erase_if(answers, [&](const WhatIf& w) {
-    const bool cap = w.change.starts_with("bucket_cap");
+  std::erase_if(asked, [&](const Asked& one) {
+    const bool cap = one.change.subject == Subject::kBucketCap;
     const bool again = cap && cap_seen;
     cap_seen |= cap;
     return again;
   });
-  answers.resize(std::min(answers.size(), most));
+  if (asked.size() > most) asked.resize(most);
+  all_at_once([&](size_t i) {
+    asked[i].what = complete(std::span(&asked[i].change, 1), *std::move(asked[i].draft));
+  });
+  std::vector<WhatIf> answers;
+  for (Asked& one : asked) answers.push_back(std::move(one.what));
   return answers;
 }
 

@@ -3,6 +3,7 @@
 // durations (docs/analysis/replay.md).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,8 @@
 #include "analyzer/replay/result.h"
 
 namespace dprof::analyzer {
+
+enum class Doubt : uint8_t;
 
 // Ready for questions: the GUI keeps one while its sliders move.
 //
@@ -40,7 +43,7 @@ class WhatIfModel {
   [[nodiscard]] std::vector<int64_t> gain_of(std::span<const Change> changes) const;
 
   // The questions that make sense for this run; and the answers with the largest gains per step,
-  // each at least half a percent, best first.
+  // each at least half a percent, best first. Only questions that can gain as much are replayed.
   [[nodiscard]] std::vector<Change> catalogue() const;
   [[nodiscard]] std::vector<WhatIf> best(size_t most) const;
 
@@ -50,11 +53,21 @@ class WhatIfModel {
   // Lengths of the steps in the unchanged replay, and their recorded mean.
   [[nodiscard]] const std::vector<int64_t>& unchanged() const { return unchanged_; }
   [[nodiscard]] int64_t mean_step_ns() const { return mean_step_ns_; }
+  // How many changed runs to replay at once: each has the lengths of all tasks anew.
+  [[nodiscard]] size_t replays_at_once() const;
 
  private:
   class Trial;
+  struct Draft;
 
   [[nodiscard]] Status check(const Change& change) const;
+  // The gain; complete() adds how far to trust it, which can need more replays.
+  [[nodiscard]] Result<Draft> draft(std::span<const Change> changes) const;
+  [[nodiscard]] WhatIf complete(std::span<const Change> changes, Draft draft) const;
+  // The mean gain with the other assumption; nullopt: the change cannot be made so.
+  [[nodiscard]] std::optional<double> gain_other_way(std::span<const Change> changes,
+                                                     Doubt doubt) const;
+  [[nodiscard]] bool is_worthwhile(double gain_ns) const;
 
   PlayedRun run_;
   Beside beside_;

@@ -35,16 +35,28 @@ class Job {
     return run_.group(members);
   }
 
-  void work(int rank, int64_t ns) { pass(rank, ns, Category::kForward); }
+  void work(int rank, int64_t ns, Category category = Category::kForward,
+            HostDetail detail = HostDetail::kNone) {
+    pass(rank, ns, category, detail);
+  }
   void everybody_works(int64_t ns) {
     for (int r = 0; r < ranks(); ++r) work(r, ns);
   }
 
+  // `bucket`: of DDP.
+  struct Sent {
+    int64_t bytes = 1000;
+    std::optional<int64_t> bucket = {};
+  };
   void meet(size_t group, int64_t transfer_ns, LateNote late = {}) {
+    meet(group, transfer_ns, late, {});
+  }
+  void meet(size_t group, int64_t transfer_ns, LateNote late, const Sent& sent) {
     int64_t all = 0;
     for (const int rank : groups_[group]) all = std::max(all, now(rank));
     for (const int rank : groups_[group]) {
-      CollectiveRecord& record = run_.call(rank, group, {});
+      CollectiveRecord& record = run_.call(rank, group, {.bytes = sent.bytes});
+      record.bucket = sent.bucket;
       record.enqueue = record.start = TraceNs{now(rank)};
       record.end = TraceNs{all + transfer_ns + (rank == late.rank ? late.ns : 0)};
       pass(rank, all - now(rank), Category::kExposedWait);
@@ -81,6 +93,15 @@ class Job {
   // Each rank's; shares of all kernels' time.
   void with_kernels(std::vector<KernelShare> kernels) { kernels_ = std::move(kernels); }
 
+  // The work is that of GPUs.
+  void on_device() {
+    for (RankDigest& digest : run_.digests) digest.gpu.devices.emplace_back();
+  }
+  void with_contention(double factor) {
+    contention_.emplace();
+    contention_->factor = factor;
+  }
+
   // The same, as a model for questions.
   WhatIfModel model(bool accepted = true) {
     Replay quality;
@@ -92,7 +113,7 @@ class Job {
                                            .matching = matching_,
                                            .pieces = pieces_});
     if (!kernels_.empty()) played.kernels.assign(begins_.size(), kernels_);
-    return {std::move(played), {.quality = quality, .overlap = {}, .contention = {}}};
+    return {std::move(played), {.quality = quality, .overlap = {}, .contention = contention_}};
   }
 
   // Mean length of the steady steps, by the last rank.
@@ -125,10 +146,12 @@ class Job {
   [[nodiscard]] int ranks() const { return static_cast<int>(now_.size()); }
   [[nodiscard]] int64_t now(int rank) const { return now_[static_cast<size_t>(rank)]; }
 
-  void pass(int rank, int64_t ns, Category category) {
+  void pass(int rank, int64_t ns, Category category, HostDetail detail = HostDetail::kNone) {
     if (ns <= 0) return;
     const auto r = static_cast<size_t>(rank);
-    pieces_[r].push_back({{{now_[r]}, {now_[r] + ns}}, category, category});
+    // What runs beside a transfer is of backward.
+    const Category phase = category == Category::kOverlapped ? Category::kBackward : category;
+    pieces_[r].push_back({{{now_[r]}, {now_[r] + ns}}, category, phase, detail});
     now_[r] += ns;
   }
 
@@ -136,6 +159,7 @@ class Job {
   std::vector<std::vector<int>> groups_;
   std::vector<std::string> hosts_;
   std::vector<KernelShare> kernels_;
+  std::optional<Contention> contention_;
   std::vector<int64_t> now_;
   std::vector<std::vector<LatticePiece>> pieces_;
   std::vector<std::vector<int64_t>> begins_;  // of steps, by rank
