@@ -63,6 +63,7 @@ class Analyst {
              &Analyst::find_steps,
              &Analyst::divide_time,
              &Analyst::describe_recording,
+             &Analyst::take_first_look,
              &Analyst::sum_up_communication,
              &Analyst::find_hangs,
              &Analyst::find_ending,
@@ -168,6 +169,14 @@ class Analyst {
   Status describe_recording() {
     report().run = run_info_of(run_, traces_, digests_, steps_ ? &steps_->info : nullptr);
     report().recording = recording_of(digests_, traces_, std::move(notes()));
+    return Done{};
+  }
+
+  Status take_first_look() {
+    if (options_.first_look) {
+      options_.first_look(first_look_of(report().run, digests_, traces_,
+                                        steps_ ? &*steps_ : nullptr, matching_, pieces_));
+    }
     return Done{};
   }
 

@@ -15,6 +15,7 @@
 #include "analyzer/digest/digest.h"
 #include "analyzer/digest/gpu_row_counts.h"
 #include "analyzer/replay/what_if.h"
+#include "analyzer/report/first_look.h"
 #include "analyzer/report/rank.h"
 #include "analyzer/report/report.h"
 #include "analyzer/run/run.h"
@@ -36,8 +37,9 @@ struct AnalysisOptions {
   std::vector<Change> what_if = {};  // one what-if question: all changes apply together
   size_t names =
       0;  // ranks whose events are summed by name for report.names; their lanes are loaded
-  bool model = false;         // keep the model for further what-if questions
-  DigestSource digests = {};  // empty: digest_all
+  bool model = false;              // keep the model for further what-if questions
+  DigestSource digests = {};       // empty: digest_all
+  FirstLookTaken first_look = {};  // is told what there is before the run is replayed
 };
 
 struct Analysis {

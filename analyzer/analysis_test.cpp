@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analyzer/render/json.h"
 #include "base/test_support/sanitized.h"
 #include "tests/support/run_builder.h"
 #include "tests/support/temporary_folder.h"
@@ -412,6 +413,49 @@ TEST(AnalysisTest, UnknownRankIsAnError) {
   const Result<Analysis> analysis = analyze(*run, {.steps = {}, .ranks = {7}});
   ASSERT_FALSE(analysis.ok());
   EXPECT_EQ(analysis.error().code, Code::kNotFound);
+}
+
+// It names whom the report names, while nothing has been replayed, and changes nothing.
+TEST(AnalysisTest, TheFirstLookComesBeforeTheReplay) {
+  RunSpec spec = light(4, 30);
+  spec.delays.push_back({.rank = 2, .phase = Phase::kForward, .ns = 20 * kMs});
+  const test_support::TemporaryFolder folder;
+  ASSERT_TRUE(test_support::write_run(folder.path() / "run", spec).ok());
+  const auto run = open_run({folder.path() / "run"});
+  ASSERT_TRUE(run.ok());
+  std::vector<FirstLook> looks;
+  std::vector<std::string> stages;  // that began after it
+  AnalysisOptions options;
+  options.first_look = [&](const FirstLook& look) { looks.push_back(look); };
+  const Result<Analysis> analysis = analyze(*run, options, [&](std::string_view stage, double) {
+    if (!looks.empty()) stages.emplace_back(stage);
+    return true;
+  });
+  ASSERT_TRUE(analysis.ok());
+  ASSERT_EQ(looks.size(), 1U);
+  const FirstLook& look = looks.front();
+  EXPECT_THAT(stages, Contains("replay"));
+  EXPECT_EQ(look.ranks, 4);
+  ASSERT_TRUE(look.steps && look.slow);
+  EXPECT_EQ(look.steps->median_ns, analysis->report.run.steps->median_ns);
+  ASSERT_EQ(look.slow->size(), 1U);
+  ASSERT_TRUE(analysis->report.stragglers);
+  ASSERT_EQ(analysis->report.stragglers->size(), 1U);
+  const Straggler& named = analysis->report.stragglers->front();
+  EXPECT_EQ(look.slow->front().rank, named.rank);
+  EXPECT_EQ(look.slow->front().own_delay_ns, named.own_delay_ns);
+  const Result<Analysis> without = analyze(*run, {});
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(render_json(analysis->report), render_json(without->report));
+}
+
+TEST(AnalysisTest, TheFirstLookAtAHealthyRunNamesNobody) {
+  std::optional<FirstLook> look;
+  AnalysisOptions options;
+  options.first_look = [&](const FirstLook& taken) { look = taken; };
+  (void)analysed(light(4, 30), options);
+  ASSERT_TRUE(look && look->slow);
+  EXPECT_THAT(*look->slow, IsEmpty());
 }
 
 TEST(AnalysisTest, ProgressCanCancel) {

@@ -20,4 +20,10 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
+void ProgressLine::keep(std::string_view line) {
+  if (!shown_) return;
+  clear();
+  console_.message(line);
+}
+
 }  // namespace dprof::cli

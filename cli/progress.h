@@ -21,6 +21,8 @@ class ProgressLine {
   // share: 0…1. Cheap enough to call every thousand rows.
   void show(std::string_view what, double share);
   void clear();
+  // A line that stays, above the progress; nothing where no progress is shown.
+  void keep(std::string_view line);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -16,6 +16,7 @@
 #include "analyzer/replay/change.h"
 #include "analyzer/report/focus.h"
 #include "analyzer/run/run.h"
+#include "base/format.h"
 #include "base/lists.h"
 #include "cli/beside.h"
 #include "cli/mpi/digests.h"
@@ -48,6 +49,21 @@ constexpr char kReportDetails[] =
     "Exit codes: 0 good; 2 usage; 3 a path is missing or cannot be read (the readable traces\n"
     "are reported anyway); 5 a process of the MPI job died, but the report is complete; 125 dprof\n"
     "itself failed.\n";
+
+std::string words_of(const analyzer::FirstLook& look) {
+  const auto count = [](int64_t n, std::string_view one) {
+    return fmt::format("{} {}{}", format_count(n), one, n == 1 ? "" : "s");
+  };
+  std::string words = "preliminary: " + count(look.ranks, "rank");
+  if (look.steps) {
+    words += fmt::format(", {} of {}", count(look.steps->count, "step"),
+                         format_duration({look.steps->median_ns}));
+  }
+  if (!look.slow) return words;
+  if (look.slow->empty()) return words + "; no rank's own work stands out";
+  return words + fmt::format("; largest own delay: rank {}, {} per step", look.slow->front().rank,
+                             format_ms({look.slow->front().own_delay_ns}));
+}
 
 class Report final : public Subcommand {
  public:
@@ -188,8 +204,12 @@ class Report final : public Subcommand {
     const Result<analyzer::Run> run = analyzer::open_run({paths_.begin(), paths_.end()});
     if (!run.ok()) return fail(run.error());
     ProgressLine progress(console);
+    analyzer::AnalysisOptions asked = options;
+    if (console.error_is_terminal()) {
+      asked.first_look = [&](const analyzer::FirstLook& look) { progress.keep(words_of(look)); };
+    }
     Result<analyzer::Analysis> analysis =
-        analyzer::analyze(*run, options, [&](std::string_view stage, double share) {
+        analyzer::analyze(*run, asked, [&](std::string_view stage, double share) {
           progress.show(stage, share);
           return true;
         });

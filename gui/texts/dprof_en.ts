@@ -2267,6 +2267,31 @@
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <location filename="../view/panels.cpp"/>
+        <source>{} on {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>no rank's own work stands out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>rank {}: own delay {} per step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>rank {} on {}: own delay {} per step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../view/panels.cpp"/>
+        <source>preliminary: costs and causes are still being computed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../view/session/dock.h"/>
         <source>Selection</source>
         <translation type="unfinished"></translation>

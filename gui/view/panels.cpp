@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "analyzer/ending/ending.h"
+#include "analyzer/render/layout.h"
 #include "base/format.h"
 #include "gui/view/drawing/texts.h"
 #include "gui/view/figures/collective_times.h"
@@ -382,10 +383,12 @@ DrawList draw_status_bar(const Model* open, Interval range, const Layout& rows,
   return list;
 }
 
-DrawList draw_message(const std::string& title, const std::string& text,
-                      std::optional<double> progress, int width, int height,
-                      const TextMeasure& measure) {
-  DrawList list;
+namespace {
+
+// Returns the end of what it drew.
+int draw_message_in(const std::string& title, const std::string& text,
+                    std::optional<double> progress, int width, int height,
+                    const TextMeasure& measure, DrawList& list) {
   list.rect({0, 0, width, height}, Role::kCanvas);
   const int room = std::min(width - 40, 640);
   const int x = (width - room) / 2;
@@ -394,13 +397,61 @@ DrawList draw_message(const std::string& title, const std::string& text,
                    measure, list);
   y = draw_wrapped(text, {x, y + 6}, room, kPanelLine,
                    {.role = Role::kTextDim, .align = Align::kCentre}, measure, list);
-  if (progress) {
-    const int bar = std::min(room, 280);
-    const int left = (width - bar) / 2;
-    const int done = static_cast<int>(std::clamp(*progress, 0.0, 1.0) * bar);
-    list.rect({left, y + 12, bar, 4}, Role::kBorder, {}, 0, 2);
-    if (done > 0) list.rect({left, y + 12, done, 4}, Role::kAccent, {}, 0, 2);
+  if (!progress) return y;
+  const int bar = std::min(room, 280);
+  const int left = (width - bar) / 2;
+  const int done = static_cast<int>(std::clamp(*progress, 0.0, 1.0) * bar);
+  list.rect({left, y + 12, bar, 4}, Role::kBorder, {}, 0, 2);
+  if (done > 0) list.rect({left, y + 12, done, 4}, Role::kAccent, {}, 0, 2);
+  return y + 16;
+}
+
+std::string words_of(const analyzer::FirstLook& look) {
+  std::string text =
+      say("{} on {}", say_count(look.ranks, "{} rank", "{} ranks", format_count(look.ranks)),
+          say_count(look.hosts, "{} host", "{} hosts", format_count(look.hosts)));
+  if (!look.steps) return text;
+  return text +
+         say(" · {} · median {}",
+             say_count(look.steps->count, "{} step", "{} steps", format_count(look.steps->count)),
+             format_duration({look.steps->median_ns}));
+}
+
+}  // namespace
+
+DrawList draw_message(const std::string& title, const std::string& text,
+                      std::optional<double> progress, int width, int height,
+                      const TextMeasure& measure) {
+  DrawList list;
+  (void)draw_message_in(title, text, progress, width, height, measure, list);
+  return list;
+}
+
+DrawList draw_opening(const std::string& title, const std::string& stage, double progress,
+                      const analyzer::FirstLook* look, int width, int height,
+                      const TextMeasure& measure) {
+  DrawList list;
+  int y = draw_message_in(title, stage, progress, width, height, measure, list) + 20;
+  if (look == nullptr) return list;
+  const int room = std::min(width - 40, 640);
+  const auto line = [&](const std::string& text, Role role, Font font) {
+    y = draw_wrapped(text, {(width - room) / 2, y}, room, kPanelLine,
+                     {.role = role, .font = font, .align = Align::kCentre}, measure, list);
+  };
+  line(words_of(*look), Role::kText, Font::kBold);
+  if (look->slow && look->slow->empty())
+    line(say("no rank's own work stands out"), Role::kText, Font::kBody);
+  if (look->slow) {
+    for (const analyzer::FirstLook::SlowRank& one : *look->slow) {
+      const std::string delay = format_ms({one.own_delay_ns});
+      line(one.host.empty() ? say("rank {}: own delay {} per step", one.rank, delay)
+                            : say("rank {} on {}: own delay {} per step", one.rank,
+                                  analyzer::printable(one.host), delay),
+           Role::kText, Font::kBody);
+    }
   }
+  y += 6;
+  line(say("preliminary: costs and causes are still being computed"), Role::kTextDim, Font::kSmall);
   return list;
 }
 

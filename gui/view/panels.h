@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report/first_look.h"
 #include "gui/view/drawing/panel.h"
 #include "gui/view/session/event_flow.h"
 #include "gui/view/session/selecting.h"
@@ -37,5 +38,11 @@ namespace dprof::view {
 [[nodiscard]] DrawList draw_message(const std::string& title, const std::string& text,
                                     std::optional<double> progress, int width, int height,
                                     const TextMeasure& measure);
+
+// While a run is opened: what is read, how far that is, and once it is known, the first look. What
+// that says is marked as preliminary.
+[[nodiscard]] DrawList draw_opening(const std::string& title, const std::string& stage,
+                                    double progress, const analyzer::FirstLook* look, int width,
+                                    int height, const TextMeasure& measure);
 
 }  // namespace dprof::view

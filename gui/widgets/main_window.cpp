@@ -120,6 +120,10 @@ MainWindow::MainWindow(Look& look, QWidget* parent) : QMainWindow(parent), look_
 
 void MainWindow::connect_opening() {
   connect(&worker_, &Worker::found, opening_, &OpeningPane::show_run);
+  connect(&worker_, &Worker::looked, this, [this](const analyzer::FirstLook& look) {
+    opening_->show_first(look);
+    emit progressed();
+  });
   connect(&worker_, &Worker::progressed, this, [this](const QString& stage, double share) {
     stage_ = stage;
     if (opening_->show_progress(stage, share)) emit progressed();

@@ -59,6 +59,7 @@ class MainWindow : public QMainWindow {
   }
   [[nodiscard]] Docks& docks() { return *docks_; }
   [[nodiscard]] const std::optional<Error>& error() const { return opening_->error(); }
+  [[nodiscard]] bool has_first_look() const { return opening_->has_first_look(); }
   [[nodiscard]] const std::optional<Error>& compare_error() const { return compare_error_; }
   [[nodiscard]] int pending() const { return worker_.pending() + asking_.pending(); }
   // Everything painted of the page: of the timeline static layer and overlay.

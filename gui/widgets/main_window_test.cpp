@@ -337,6 +337,29 @@ TEST_F(MainWindowTest, OnlyWhatIsNewIsProgress) {
   EXPECT_FALSE(pane.error());
 }
 
+// Before the whole analysis: marked as preliminary, and gone when another run is opened.
+TEST_F(MainWindowTest, TheFirstLookIsShownWhileARunIsOpened) {
+  OpeningPane pane(look);
+  const auto shown = [&] { return view::to_text(pane.draw(800, 600)); };
+  pane.begin();
+  EXPECT_FALSE(pane.has_first_look());
+  analyzer::FirstLook first{.ranks = 1024, .hosts = 128, .steps = {}, .slow = {}};
+  first.steps.emplace().count = 100;
+  first.steps->median_ns = 80'000'000;
+  first.slow.emplace().push_back({517, "node-64", 7'900'000});
+  pane.show_first(first);
+  EXPECT_NE(shown().find("1,024 ranks on 128 hosts · 100 steps · median 80"), std::string::npos)
+      << shown();
+  EXPECT_NE(shown().find("rank 517 on node-64: own delay 7.9 ms per step"), std::string::npos);
+  EXPECT_NE(shown().find("preliminary"), std::string::npos);
+  first.slow->clear();
+  pane.show_first(first);
+  EXPECT_NE(shown().find("no rank's own work stands out"), std::string::npos);
+  pane.begin();
+  EXPECT_FALSE(pane.has_first_look());
+  EXPECT_EQ(shown().find("preliminary"), std::string::npos);
+}
+
 TEST_F(MainWindowTest, OpensARunAndDescribesARow) {
   const test_support::TemporaryFolder folder;
   ASSERT_TRUE(test_support::write_run(folder.path() / "run", {}).ok());

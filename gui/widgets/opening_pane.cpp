@@ -16,6 +16,7 @@ void OpeningPane::begin() {
   error_.reset();
   opening_ = true;
   about_.clear();
+  look_at_run_.reset();
   stage_ = tr("opening");
   share_ = 0;
   refresh();
@@ -34,6 +35,12 @@ bool OpeningPane::show_progress(const QString& stage, double share) {
   return true;
 }
 
+void OpeningPane::show_first(const analyzer::FirstLook& look) {
+  if (!opening_) return;
+  look_at_run_ = look;
+  refresh();
+}
+
 void OpeningPane::fail(const Error& error) {
   opening_ = false;
   error_ = error;
@@ -46,9 +53,8 @@ void OpeningPane::end() {
 }
 
 view::DrawList OpeningPane::draw(int width, int height) const {
-  const auto message = [&](const std::string& title, const std::string& text,
-                           std::optional<double> progress = {}) {
-    return view::draw_message(title, text, progress, width, height, look_.measure());
+  const auto message = [&](const std::string& title, const std::string& text) {
+    return view::draw_message(title, text, {}, width, height, look_.measure());
   };
   if (error_) return message(error_->what, error_->hint);
   if (!opening_) {
@@ -57,7 +63,9 @@ view::DrawList OpeningPane::draw(int width, int height) const {
   }
   const std::string title = about_.isEmpty() ? view::say("Opening the run")
                                              : view::say("Opening {}", about_.toStdString());
-  return message(title, stage_.toStdString(), share_);
+  return view::draw_opening(title, stage_.toStdString(), share_,
+                            look_at_run_ ? &*look_at_run_ : nullptr, width, height,
+                            look_.measure());
 }
 
 }  // namespace dprof::widgets

@@ -6,6 +6,7 @@
 #include <QString>
 #include <optional>
 
+#include "analyzer/report/first_look.h"
 #include "base/result.h"
 #include "gui/widgets/panes.h"
 #include "gui/widgets/recent_list.h"
@@ -22,22 +23,25 @@ class OpeningPane : public Pane {
   void show_run(const QString& about);  // which one: its name, ranks, hosts and size
   // Shows what is being read, and 0…1. False: it was shown before.
   bool show_progress(const QString& stage, double share);
+  // Shows what is known before the whole analysis.
+  void show_first(const analyzer::FirstLook& look);
   void fail(const Error& error);
   void end();  // a run is open
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] view::DrawList draw(int width, int height) const;
+  [[nodiscard]] bool has_first_look() const { return look_at_run_.has_value(); }
   [[nodiscard]] RecentList& recent() { return *recent_; }
   void show_recent_where(bool wanted) { recent_->show_where(wanted && !opening_); }
 
  private:
-  [[nodiscard]] view::DrawList draw(int width, int height) const;
-
   Look& look_;
   RecentList* recent_;
   bool opening_ = false;
   QString about_;
   QString stage_;
   double share_ = 0;
+  std::optional<analyzer::FirstLook> look_at_run_;
   std::optional<Error> error_;
 };
 

@@ -72,8 +72,17 @@ void Worker::open(std::vector<std::filesystem::path> paths, analyzer::AnalysisOp
           },
           Qt::QueuedConnection);
     };
+    analyzer::AnalysisOptions asked = options;
+    asked.first_look = [this, generation, current](const analyzer::FirstLook& look) {
+      QMetaObject::invokeMethod(
+          this,
+          [this, generation, current, look] {
+            if (*current == generation) emit looked(look);
+          },
+          Qt::QueuedConnection);
+    };
     auto model = std::make_shared<Result<std::shared_ptr<const view::Model>>>(
-        view::load_model(paths, options, progress_of(generation), with_events, on_found));
+        view::load_model(paths, asked, progress_of(generation), with_events, on_found));
     return [this, generation, current, model] {
       if (*current != generation) return;
       if (model->ok()) {

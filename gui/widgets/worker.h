@@ -15,6 +15,7 @@
 #include "analyzer/sql/sql_query.h"
 #include "gui/view/model/model.h"
 #include "gui/view/panels.h"
+#include "gui/view/session/counted_figures.h"
 
 namespace dprof::widgets {
 
@@ -59,6 +60,7 @@ class Worker : public QObject {
 
  signals:
   void found(const QString& about);  // the run that is being opened, before it is read
+  void looked(const dprof::analyzer::FirstLook& look);  // at it, before the whole analysis
   void progressed(const QString& stage, double share);
   void opened(std::shared_ptr<const dprof::view::Model> model);
   void failed(const dprof::Error& error);
