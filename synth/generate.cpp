@@ -151,7 +151,8 @@ class Generator {
     for (CollectiveTruth& collective : truth_.collectives)
       std::ranges::sort(collective.members, {}, &MemberTruth::rank);
     const FaultPlan& plan = model_.plan();
-    for (const Fault& fault : plan.faults()) truth_.faults.push_back({fault, {}});
+    for (const Fault& fault : plan.faults())
+      truth_.faults.push_back({fault, plan.touched(fault), {}});
     if (const Fault* hang = plan.hang()) {
       truth_.hang = std::string(hang->kind->name);
       truth_.culprits = plan.culprits();

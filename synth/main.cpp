@@ -69,8 +69,10 @@ int describe(const std::string& name) {
   if (kind->gpu_only) fmt::print("shape            gpu only\n");
   if (kind->family != Family::kHealthy) {
     fmt::print(
-        "parameters       rank, other, host, ms, factor, count; when: "
-        "from, to (steps, half-open), every, probability, shape (persistent, transient, periodic, rotating)\n");
+        "parameters       rank, other, host, ms, factor, count; "
+        "of (all ranks of a group with `rank`: host, tensor, data, stage, replica); "
+        "at (0 to 1, in backward: after that share of its computation); when: "
+        "from, to (steps, half-open), every, probability, shape (persistent, transient, periodic, rotating, growing)\n");
   }
   return 0;
 }
@@ -158,6 +160,18 @@ void add_options(CLI::App& app, Spec& spec, Words& words) {
   app.add_option("--rank-noise", spec.rank_noise, "of a rank's speed, relative")
       ->capture_default_str();
   app.add_option("--step-noise", spec.step_noise, "of all operators of a rank in one step")
+      ->capture_default_str();
+  app.add_option("--noise-tail", spec.noise_tail,
+                 "noise is Student's t with so many degrees of freedom (2: long tails); 0 = normal")
+      ->capture_default_str();
+  app.add_option("--noise-memory", spec.noise_memory,
+                 "correlation of --step-noise between neighbouring steps, below 1")
+      ->capture_default_str();
+  app.add_option("--noise-decades", spec.noise_decades,
+                 "noise of hosts differs by up to this many powers of ten")
+      ->capture_default_str();
+  app.add_option("--drift", spec.drift,
+                 "the load of all ranks changes evenly, to this factor in the last step")
       ->capture_default_str();
   app.add_option("--contention", spec.contention,
                  "operators, kernels take that many times as long while a collective runs")

@@ -33,6 +33,14 @@ template <typename... Parts>
   return std::sqrt(-2 * std::log(u)) * std::cos(kTwoPi * uniform(key ^ 0x5bd1e995ULL));
 }
 
+// Student's t with that many degrees of freedom (Bailey's polar method).
+[[nodiscard]] inline double student(uint64_t key, double freedom) {
+  constexpr double kTwoPi = 6.283185307179586;
+  const double u = uniform(key) + 0x1.0p-54;
+  return std::sqrt(freedom * (std::pow(u, -2 / freedom) - 1)) *
+         std::cos(kTwoPi * uniform(key ^ 0x5bd1e995ULL));
+}
+
 // Exponential with mean 1.
 [[nodiscard]] inline double exponential(uint64_t key) { return -std::log(1 - uniform(key)); }
 

@@ -15,6 +15,7 @@
 namespace dprof::synth {
 namespace {
 
+constexpr double kMostMemory = 0.99;
 constexpr std::array<std::string_view, 2> kShapes = {"cpu", "gpu"};
 constexpr std::array<std::string_view, 7> kTechniques = {
     "ddp", "zero1", "zero2", "zero3", "pipeline", "parameter-server", "tensor-data"};
@@ -106,6 +107,12 @@ Result<FaultSpec> parse_fault(std::string_view text) {
                                                     {"every", into(fault.every)},
                                                     {"count", into(fault.count)},
                                                     {"other", into(fault.other)},
+                                                    {"at", into(fault.at)},
+                                                    {"of",
+                                                     [&](std::string_view word) -> Status {
+                                                       fault.of = std::string(word);
+                                                       return Done{};
+                                                     }},
                                                     {"shape", [&](std::string_view word) -> Status {
                                                        fault.shape = std::string(word);
                                                        return Done{};
@@ -158,6 +165,10 @@ Status check(const Spec& spec) {
   if (spec.steps < 0) return refuse("steps: 0 or more");
   if (spec.buckets < 1 || spec.micro_steps < 1) return refuse("buckets, micro-steps: 1 or more");
   if (!(spec.step_ms > 0) || !(spec.noise >= 0)) return refuse("step-ms, noise: positive");
+  if (!(spec.noise_tail >= 0) || !(spec.noise_decades >= 0) || !(spec.drift > 0))
+    return refuse("noise-tail, noise-decades: 0 or more; drift: positive");
+  if (!(spec.noise_memory >= 0) || !(spec.noise_memory <= kMostMemory))
+    return refuse(fmt::format("noise-memory: 0 to {}", kMostMemory));
   if (!(spec.dispatch_us >= 0) || !(spec.gap_us >= 0)) return refuse("dispatch, gap: 0 or more");
   const bool ddp_only = spec.bucket_cap_mb != 0 || !spec.overlap || spec.accumulate != 1;
   if (ddp_only && spec.technique != Technique::kDdp)

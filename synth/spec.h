@@ -47,7 +47,9 @@ struct FaultSpec {
   std::optional<int64_t> every;       // each such step from `from` on
   std::optional<int64_t> count;       // times in a step
   std::optional<int> other;           // a second rank
-  std::optional<std::string> shape;   // persistent, transient, periodic, rotating
+  std::optional<std::string> shape;   // persistent, transient, periodic, rotating, growing
+  std::optional<std::string> of;      // a group with `rank`: host, tensor, data, stage, replica
+  std::optional<double> at;           // of backward: the share of its computation before it
 };
 
 // A factor on all ranks' lengths for a phase (forward, backward, optimizer), an operator or a
@@ -102,10 +104,15 @@ struct Spec {
   Format format = Format::kDprof;
   uint64_t seed = 1;
 
-  double step_ms = 60;         // approximate; of computation
-  double noise = 0.01;         // standard deviation of an operator's length, relative to it
-  double rank_noise = 0.002;   // of a rank's speed
-  double step_noise = 0;       // of all operators of a rank in one step together
+  double step_ms = 60;        // approximate; of computation
+  double noise = 0.01;        // standard deviation of an operator's length, relative to it
+  double rank_noise = 0.002;  // of a rank's speed
+  double step_noise = 0;      // of all operators of a rank in one step together
+  // How these are distributed.
+  double noise_tail = 0;       // degrees of freedom of Student's t; 0 = normal
+  double noise_memory = 0;     // correlation of step_noise between neighbouring steps
+  double noise_decades = 0;    // hosts' noise differs by up to this many powers of ten
+  double drift = 1;            // factor on forward and backward of all ranks in the last step
   int64_t rows_per_step = 80;  // approximate, per rank
   int buckets = 4;             // collectives per step, approximate
   double bytes_per_step = 0;   // 0 = the shape's default

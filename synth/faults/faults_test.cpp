@@ -210,7 +210,98 @@ TEST(Hangs, SwappedCommunicatorsDeadlock) {
   }
 }
 
+int64_t slept_before(const Trail& trail, int bucket) {
+  int64_t until = kNever;
+  for (const WorkDone& work : trail.works) {
+    if (work.program == 6 && work.call.bucket == bucket) until = work.enqueue;
+  }
+  int64_t ns = 0;
+  for (const HostPiece& piece : trail.pieces) {
+    const bool in_step = piece.begin >= trail.steps[5].begin && piece.end <= until;
+    if (in_step && piece.busy == Busy::kHost && piece.end - piece.begin > 1'000'000)
+      ns += piece.end - piece.begin;
+  }
+  return ns;
+}
+
+// With four buckets: before any, in the middle of the second, between the second and the third.
+TEST(Faults, ADelayComesWhereItIsPutInBackward) {
+  for (const Technique technique : {Technique::kDdp, Technique::kZero1}) {
+    for (const auto& [at, first] : {std::pair("0", 0), {"0.375", 1}, {"0.5", 2}, {"0.9", 3}}) {
+      Spec spec = with(std::string("sleep-backward:rank=2,ms=20,at=") + at);
+      spec.technique = technique;
+      std::vector<Trail> trails;
+      ASSERT_TRUE(execute(spec, &trails).ok());
+      for (int bucket = 0; bucket < 4; ++bucket) {
+        EXPECT_NEAR(static_cast<double>(slept_before(trails[2], bucket)),
+                    bucket >= first ? 20e6 : 0, 1e6)
+            << at << " bucket " << bucket;
+      }
+    }
+  }
+}
+
+// Beyond what is added, the run is the same.
+TEST(Faults, OperatorsAroundADelayAreAsLongAsWithoutIt) {
+  std::vector<Trail> with_it;
+  std::vector<Trail> without;
+  ASSERT_TRUE(execute(with("slow-backward:rank=2,ms=20,at=0.4"), &with_it).ok());
+  ASSERT_TRUE(execute(with("slow-backward:rank=2,ms=0,at=0.4"), &without).ok());
+  const double more = static_cast<double>(busy_ns(with_it[2], Busy::kBackward) -
+                                          busy_ns(without[2], Busy::kBackward));
+  EXPECT_NEAR(more / 24, 20e6, 1e6);
+  EXPECT_EQ(busy_ns(with_it[1], Busy::kBackward), busy_ns(without[1], Busy::kBackward));
+}
+
+TEST(Faults, HitAGroupOfRanks) {
+  const auto hit = [](std::string_view fault, Technique technique, int per_group) {
+    Spec spec = with(fault);
+    spec.technique = technique;
+    (technique == Technique::kPipeline ? spec.replicas : spec.tensor_ranks) = per_group;
+    std::vector<Trail> trails;
+    const Result<Truth> truth = execute(spec, &trails);
+    EXPECT_TRUE(truth.ok()) << fault;
+    std::vector<int> ranks;
+    for (int r = 0; truth.ok() && r < spec.ranks; ++r) {
+      if (busy_ns(trails[static_cast<size_t>(r)], Busy::kHost) > 200'000'000) ranks.push_back(r);
+    }
+    if (truth.ok()) {
+      EXPECT_EQ(truth->faults.front().ranks, ranks);
+    }
+    return ranks;
+  };
+  using Ranks = std::vector<int>;
+  const std::string sleep = "sleep-forward:rank=3,ms=20,of=";
+  EXPECT_EQ(hit(sleep + "host", Technique::kDdp, 1), (Ranks{3, 4, 5}));
+  EXPECT_EQ(hit("sleep-forward:ms=20,of=host,host=0", Technique::kDdp, 1), (Ranks{0, 1, 2}));
+  EXPECT_EQ(hit(sleep + "tensor", Technique::kTensorData, 2), (Ranks{2, 3}));
+  EXPECT_EQ(hit(sleep + "data", Technique::kTensorData, 2), (Ranks{1, 3, 5}));
+  EXPECT_EQ(hit(sleep + "stage", Technique::kPipeline, 2), (Ranks{2, 3}));
+  EXPECT_EQ(hit(sleep + "replica", Technique::kPipeline, 2), (Ranks{1, 3, 5}));
+}
+
+TEST(Faults, GrowEvenly) {
+  std::vector<Trail> trails;
+  ASSERT_TRUE(execute(with("sleep-forward:rank=2,ms=20,shape=growing,from=4"), &trails).ok());
+  std::vector<int64_t> slept(24, 0);
+  for (const HostPiece& piece : trails[2].pieces) {
+    for (size_t s = 0; s < slept.size(); ++s) {
+      const StepDone& step = trails[2].steps[s];
+      if (piece.busy == Busy::kHost && piece.begin >= step.begin && piece.end <= step.end)
+        slept[s] = std::max(slept[s], piece.end - piece.begin);
+    }
+  }
+  EXPECT_LT(slept[3], 500'000);
+  EXPECT_NEAR(static_cast<double>(slept[13]), 10e6, 0.5e6);
+  EXPECT_NEAR(static_cast<double>(slept[23]), 20e6, 0.5e6);
+}
+
 TEST(Faults, RefusesWhatMakesNoSense) {
+  EXPECT_FALSE(execute(with("sleep-forward:of=tensor")).ok());
+  EXPECT_FALSE(execute(with("sleep-forward:of=stage")).ok());
+  EXPECT_FALSE(execute(with("sleep-forward:of=everybody")).ok());
+  EXPECT_FALSE(execute(with("sleep-forward:at=0.5")).ok());
+  EXPECT_FALSE(execute(with("sleep-backward:at=1")).ok());
   EXPECT_FALSE(execute(with("no-such-fault")).ok());
   EXPECT_FALSE(execute(with("sleep-forward:rank=6")).ok());
   EXPECT_FALSE(execute(with("gpu-throttle")).ok());

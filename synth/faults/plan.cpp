@@ -18,15 +18,56 @@ int64_t ns_of(double ms) { return std::llround(ms * 1e6); }
 
 Result<Pattern> pattern_of(const FaultSpec& spec) {
   if (spec.shape) {
-    for (const Pattern p :
-         {Pattern::kPersistent, Pattern::kTransient, Pattern::kPeriodic, Pattern::kRotating}) {
+    for (const Pattern p : {Pattern::kPersistent, Pattern::kTransient, Pattern::kPeriodic,
+                            Pattern::kRotating, Pattern::kGrowing}) {
       if (word_of(p) == *spec.shape) return p;
     }
     return fail(Code::kUsage, fmt::format("{}: no shape of a fault", *spec.shape),
-                "persistent, transient, periodic or rotating");
+                "persistent, transient, periodic, rotating or growing");
   }
   if (spec.probability && spec.name != "drop") return Pattern::kTransient;
   return spec.every ? Pattern::kPeriodic : Pattern::kPersistent;
+}
+
+constexpr std::pair<std::string_view, Of> kOfs[] = {{"host", Of::kHost},
+                                                    {"tensor", Of::kTensor},
+                                                    {"data", Of::kData},
+                                                    {"stage", Of::kStage},
+                                                    {"replica", Of::kReplica}};
+
+Result<Of> of_what(const Spec& spec, const FaultSpec& asked, Of usual) {
+  if (!asked.of) return usual;
+  const auto* const found =
+      std::ranges::find(kOfs, *asked.of, &std::pair<std::string_view, Of>::first);
+  if (found == std::end(kOfs)) {
+    return fail(Code::kUsage, fmt::format("{}: no group of ranks", *asked.of),
+                "host, tensor, data, stage or replica");
+  }
+  const bool tensor = found->second == Of::kTensor || found->second == Of::kData;
+  if (tensor && spec.technique != Technique::kTensorData)
+    return fail(Code::kUsage, fmt::format("{}: only with --technique tensor-data", *asked.of));
+  if (!tensor && found->second != Of::kHost && spec.technique != Technique::kPipeline)
+    return fail(Code::kUsage, fmt::format("{}: only with --technique pipeline", *asked.of));
+  return found->second;
+}
+
+// Equal for ranks of one group.
+int group_of(const Spec& spec, Of of, int rank) {
+  switch (of) {
+    case Of::kHost:
+      return host_of(spec, rank);
+    case Of::kTensor:
+      return rank / spec.tensor_ranks;
+    case Of::kData:
+      return rank % spec.tensor_ranks;
+    case Of::kStage:
+      return rank / spec.replicas;
+    case Of::kReplica:
+      return rank % spec.replicas;
+    case Of::kRank:
+      break;
+  }
+  return rank;
 }
 
 HangAct act_of(std::string_view name) {
@@ -74,6 +115,8 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
   const bool late = hangs || fault.kind->family == Family::kLoss;
   fault.from = asked.from.value_or(late && asked.name != "drop" ? spec.steps / 2 : 0);
   fault.to = asked.to.value_or(hangs ? fault.from + 1 : INT64_MAX);
+  // Grows until the end.
+  if (fault.pattern == Pattern::kGrowing) fault.to = std::min(fault.to, spec.steps);
   fault.every =
       std::max<int64_t>(1, asked.every.value_or(asked.name == "checkpoint"    ? kCheckpointEvery
                                                 : asked.name == "gc-collects" ? kCollectEvery
@@ -84,6 +127,21 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
   fault.ms = asked.ms.value_or(fault.kind->ms);
   fault.factor = asked.factor.value_or(fault.kind->factor);
   fault.count = asked.count.value_or(asked.name == "item-sync" ? 20 : 8);
+  const Result<Of> of =
+      of_what(spec, asked, asked.name == "stage-imbalance" ? Of::kStage : Of::kRank);
+  if (!of.ok()) return fail(of.error());
+  fault.of = *of;
+  // With a host, of which any rank stands for all.
+  if ((asked.name == "slow-rank" || fault.of == Of::kHost) && asked.host) {
+    fault.of = Of::kHost;
+    fault.rank = static_cast<int>(
+        (static_cast<int64_t>(*asked.host) * spec.ranks + spec.hosts - 1) / spec.hosts);
+  }
+  fault.at = asked.at.value_or(0);
+  if (!(fault.at >= 0) || !(fault.at < 1))
+    return fail(Code::kUsage, fmt::format("{}: at: 0 or more, below 1", asked.name));
+  if (fault.at > 0 && asked.name != "slow-backward" && asked.name != "sleep-backward")
+    return fail(Code::kUsage, fmt::format("{}: at: only of faults in backward", asked.name));
   for (const int rank : {fault.rank, fault.other}) {
     if (rank < 0 || rank >= spec.ranks)
       return fail(Code::kUsage, fmt::format("{}: no rank {}", asked.name, rank));
@@ -101,7 +159,8 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
 }  // namespace
 
 std::string_view word_of(Pattern pattern) {
-  constexpr std::string_view kWords[] = {"persistent", "transient", "periodic", "rotating"};
+  constexpr std::string_view kWords[] = {"persistent", "transient", "periodic", "rotating",
+                                         "growing"};
   return kWords[static_cast<size_t>(pattern)];
 }
 
@@ -117,6 +176,12 @@ int Fault::rank_in(int64_t step, int ranks) const {
 
 bool Fault::takes_turns() const {
   return kind->name == "gc-collects" && pattern == Pattern::kRotating;
+}
+
+double Fault::strength(int64_t step) const {
+  if (pattern != Pattern::kGrowing) return 1;
+  return static_cast<double>(step - from + 1) /
+         static_cast<double>(std::max<int64_t>(1, to - from));
 }
 
 Result<FaultPlan> FaultPlan::make(const Spec& spec) {
@@ -179,6 +244,28 @@ double FaultPlan::speed(int rank) const {
   return factor;
 }
 
+double FaultPlan::loudness(int rank) const {
+  if (spec_.noise_decades == 0) return 1;
+  const double drawn = uniform(key_of(spec_.seed, 43, host_of(spec_, rank)));
+  return std::pow(10, spec_.noise_decades * (drawn - 0.5));
+}
+
+bool FaultPlan::touches(const Fault& fault, int rank, int64_t step) const {
+  const int culprit = fault.rank_in(step, spec_.ranks);
+  return group_of(spec_, fault.of, culprit) == group_of(spec_, fault.of, rank);
+}
+
+std::vector<int> FaultPlan::touched(const Fault& fault) const {
+  std::vector<int> ranks;
+  const std::string_view name = fault.kind->name;
+  if (fault.pattern == Pattern::kRotating || name == "slow-network") return ranks;
+  for (int r = 0; r < spec_.ranks; ++r) {
+    const bool hit = name == "slow-link" ? host_of(spec_, r) == fault.host : touches(fault, r, 0);
+    if (hit) ranks.push_back(r);
+  }
+  return ranks;
+}
+
 Effects FaultPlan::effects(int rank, int64_t step) const {
   Effects effects;
   for (const Fault& fault : faults_) {
@@ -190,16 +277,21 @@ Effects FaultPlan::effects(int rank, int64_t step) const {
     }
   }
   if (!spec_.healthy.empty()) add_healthy(rank, step, effects);
+  if (spec_.drift != 1 && spec_.steps > 1) {
+    const double done = static_cast<double>(step) / static_cast<double>(spec_.steps - 1);
+    effects.work_factor *= 1 + (spec_.drift - 1) * done;
+  }
   return effects;
 }
 
 void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) const {
   const std::string_view name = fault.kind->name;
+  const double factor = fault.factor_in(step);
   if (name == "slow-network" || (name == "slow-link" && spec_.hosts > 1)) {
-    e.network_factor = std::max(e.network_factor, fault.factor);
+    e.network_factor = std::max(e.network_factor, factor);
     return;
   }
-  const int64_t ns = ns_of(fault.ms);
+  const int64_t ns = ns_of(fault.ms * fault.strength(step));
   if (name == "gc-pauses") {
     if (uniform(key_of(spec_.seed, 72, rank, step)) < fault.probability) e.forward_gc_ns += ns;
     return;
@@ -209,19 +301,22 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
     if ((step - fault.from) % fault.every == turn) e.marked_gc_ns += ns;
     return;
   }
-  const bool of_stage = name == "stage-imbalance";
-  const bool of_host = name == "slow-rank" && fault.host >= 0;
-  const int culprit = fault.rank_in(step, spec_.ranks);
-  if (of_host    ? host_of(spec_, rank) != fault.host
-      : of_stage ? culprit / spec_.replicas != rank / spec_.replicas
-                 : culprit != rank)
-    return;
+  if (!touches(fault, rank, step)) return;
   if (name == "slow-forward") e.forward_op_ns += ns;
-  if (name == "slow-backward") e.backward_op_ns += ns;
   if (name == "sleep-forward") e.forward_host_ns += ns;
-  if (name == "sleep-backward") e.backward_host_ns += ns;
+  if (name == "slow-backward" || name == "sleep-backward") {
+    const Inside delay{.at = fault.at,
+                       .op_ns = name == "slow-backward" ? ns : 0,
+                       .host_ns = name == "sleep-backward" ? ns : 0};
+    if (fault.at > 0) {
+      e.inside_backward.push_back(delay);
+    } else {
+      e.backward_op_ns += delay.op_ns;
+      e.backward_host_ns += delay.host_ns;
+    }
+  }
   if (name == "loader") e.loader_ns += ns;
-  if (name == "slow-storage") e.batch_cost *= fault.factor;
+  if (name == "slow-storage") e.batch_cost *= factor;
   if (name == "gc-pause") e.forward_gc_ns += ns;
   if (name == "gc-collect") e.marked_gc_ns += ns;
   if (name == "slow-optimizer") e.optimizer_op_ns += ns;
@@ -236,14 +331,14 @@ void FaultPlan::add(const Fault& fault, int rank, int64_t step, Effects& e) cons
     e.churn_ns = ns;
   }
   if (name == "leak") e.leaked_bytes += fault.count << 20;
-  if (name == "slow-rank") e.host_factor *= fault.factor, e.kernel_factor *= fault.factor;
-  if (name == "gpu-throttle" || name == "slow-device") e.kernel_factor *= fault.factor;
-  if (name == "slow-memory") e.memory_factor *= fault.factor;
-  if (name == "input-imbalance" || name == "long-sequences") e.batch_factor *= fault.factor;
-  if (name == "stage-imbalance") e.layers_factor *= fault.factor;
+  if (name == "slow-rank") e.host_factor *= factor, e.kernel_factor *= factor;
+  if (name == "gpu-throttle" || name == "slow-device") e.kernel_factor *= factor;
+  if (name == "slow-memory") e.memory_factor *= factor;
+  if (name == "input-imbalance" || name == "long-sequences") e.batch_factor *= factor;
+  if (name == "stage-imbalance") e.layers_factor *= factor;
   if (name == "cpu-contention") {
-    e.host_factor *= fault.factor;
-    e.jitter = fault.factor;
+    e.host_factor *= factor;
+    e.jitter = factor;
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace dprof::synth {
 
-enum class Pattern : uint8_t { kPersistent, kTransient, kPeriodic, kRotating };
+enum class Pattern : uint8_t { kPersistent, kTransient, kPeriodic, kRotating, kGrowing };
 [[nodiscard]] std::string_view word_of(Pattern pattern);
 
 enum class HangAct : uint8_t {
@@ -32,6 +32,13 @@ enum class HangAct : uint8_t {
   kHalf,    // sleeps before its half's collective
 };
 
+// In backward, after that share of its computation.
+struct Inside {
+  double at = 0;
+  int64_t op_ns = 0;
+  int64_t host_ns = 0;
+};
+
 struct Effects {
   int64_t forward_op_ns = 0;
   int64_t forward_host_ns = 0;
@@ -39,6 +46,7 @@ struct Effects {
   int64_t marked_gc_ns = 0;  // of a collection that has a range of its own
   int64_t backward_op_ns = 0;
   int64_t backward_host_ns = 0;
+  std::vector<Inside> inside_backward;
   int64_t optimizer_op_ns = 0;
   int64_t loader_ns = 0;
   double batch_cost = 1;  // factor on a worker's time per batch
@@ -60,6 +68,9 @@ struct Effects {
   HangAct hang = HangAct::kNone;
 };
 
+// Whom a fault hits besides its rank: everybody in the same group.
+enum class Of : uint8_t { kRank, kHost, kTensor, kData, kStage, kReplica };
+
 // A fault with all parameters resolved.
 struct Fault {
   FaultSpec spec;
@@ -75,6 +86,8 @@ struct Fault {
   double ms = 0;
   double factor = 1;
   int64_t count = 1;
+  Of of = Of::kRank;
+  double at = 0;
 
   // True if it is active in a step.
   [[nodiscard]] bool at_work(uint64_t seed, int64_t step) const;
@@ -82,6 +95,9 @@ struct Fault {
   [[nodiscard]] int rank_in(int64_t step, int ranks) const;
   // For a fault of all ranks that hits each of them in a different step out of `every`.
   [[nodiscard]] bool takes_turns() const;
+  // Its part in a step, if it grows; else 1.
+  [[nodiscard]] double strength(int64_t step) const;
+  [[nodiscard]] double factor_in(int64_t step) const { return 1 + (factor - 1) * strength(step); }
 };
 
 class FaultPlan {
@@ -93,7 +109,12 @@ class FaultPlan {
   [[nodiscard]] const Fault* hang() const;
   // The ranks that are a hang's culprits.
   [[nodiscard]] std::vector<int> culprits() const;
-  [[nodiscard]] double speed(int rank) const;  // lasting factor of a rank's lengths
+  [[nodiscard]] double speed(int rank) const;     // lasting factor of a rank's lengths
+  [[nodiscard]] double loudness(int rank) const;  // factor on its noise
+  // Whether a fault, if it is at work, is on this rank in that step.
+  [[nodiscard]] bool touches(const Fault& fault, int rank, int64_t step) const;
+  // All ranks on which it ever is; empty: on none in particular.
+  [[nodiscard]] std::vector<int> touched(const Fault& fault) const;
 
  private:
   void add(const Fault& fault, int rank, int64_t step, Effects& effects) const;

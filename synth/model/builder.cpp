@@ -19,6 +19,8 @@ constexpr double kHostShare = 0.02;        // of an operator's length, between o
 constexpr double kBatchShare = 0.5;        // of a step, that a loader's worker takes per batch
 constexpr double kNoisy = 0.05;            // of operators on noisy hosts
 constexpr int64_t kBatchBytes = 19'267'584;
+constexpr double kLeastOfTail = -3;  // noise of long tails: nothing is faster by much
+constexpr double kForgotten = 1e-3;
 constexpr double kElementwiseShare = 0.25;  // of a usual kernel's length
 
 struct OpNames {
@@ -108,10 +110,11 @@ StepBuilder::StepBuilder(const Spec& spec, const FaultPlan& plan, int rank, int6
       rank_(rank),
       step_(step),
       out_(out),
+      loudness_(plan.loudness(rank)),
       speed_(plan.speed(rank)),
       key_(key_of(spec.seed, 21, rank, step)),
       autograd_(step * 4096) {
-  speed_ *= std::max(0.2, 1 + spec.step_noise * normal(key_of(key_, 5)));
+  speed_ *= std::max(0.2, 1 + spec.step_noise * loudness_ * step_noise());
   if (step >= 0) effects_ = plan.effects(rank, step);
   for (const ScaleSpec& scale : spec.scales) {
     const auto* const phase = std::ranges::find(kPhaseWords, scale.name);
@@ -128,9 +131,28 @@ double StepBuilder::scale(int32_t named) const {
   return found == scales_.end() ? 1 : found->second;
 }
 
+double StepBuilder::noise(uint64_t key) const {
+  return spec_.noise_tail > 0 ? std::max(kLeastOfTail, student(key, spec_.noise_tail))
+                              : normal(key);
+}
+
+// An autoregressive series of variance 1 over the steps, as if it had always been going on.
+double StepBuilder::step_noise() const {
+  const double memory = spec_.noise_memory;
+  double sum = 0;
+  double weight = std::sqrt(1 - memory * memory);
+  int64_t back = 0;
+  do {
+    sum += weight * noise(key_of(key_of(spec_.seed, 21, rank_, step_ - back), 5));
+    weight *= memory;
+    ++back;
+  } while (weight > kForgotten);
+  return sum;
+}
+
 double StepBuilder::factor(Busy phase, uint64_t which) const {
   const double noise = spec_.healthy == "noisy-hosts" ? std::max(kNoisy, spec_.noise) : spec_.noise;
-  double f = speed_ * std::max(0.2, 1 + noise * normal(key_of(key_, which)));
+  double f = speed_ * std::max(0.2, 1 + noise * loudness_ * this->noise(key_of(key_, which)));
   if (static_cast<size_t>(phase) < phase_scales_.size())
     f *= phase_scales_[static_cast<size_t>(phase)];
   f *= gpu() ? effects_.kernel_factor : effects_.host_factor;
@@ -188,7 +210,7 @@ void StepBuilder::range(int32_t what, RangeCategory category, Busy busy, int64_t
   add({.what = Do::kEnd});
 }
 
-void StepBuilder::ops(Busy phase, double ns, int64_t count) {
+void StepBuilder::ops(Busy phase, double ns, int64_t count, std::span<const Stop> stops) {
   if (count <= 0 || ns <= 0) return;
   if (effects_.layers_factor != 1 && phase != Busy::kOptimizer) {
     const auto more =
@@ -204,6 +226,11 @@ void StepBuilder::ops(Busy phase, double ns, int64_t count) {
   for (int64_t i = 0; i < count; ++i) weights += weight(static_cast<size_t>(i) % 4);
   const double each = ns / weights;
   for (int64_t i = 0; i < count; ++i) {
+    for (const Stop& stop : stops) {
+      if (stop.nth != i) continue;
+      host(Busy::kHost, stop.delay.host_ns);
+      fault_ops(phase, stop.delay.op_ns);
+    }
     const auto which = static_cast<size_t>(i) % 4;
     const double length = each * weight(which) * factor(phase, ++drawn_);
     if (gpu()) {
@@ -214,6 +241,16 @@ void StepBuilder::ops(Busy phase, double ns, int64_t count) {
       host_op(phase, names.outer[which], names.inner[which], length);
     }
   }
+}
+
+void StepBuilder::backward_ops(double ns, int64_t count, int64_t part, int64_t parts) {
+  std::vector<Stop> stops;
+  for (const Inside& delay : effects_.inside_backward) {
+    const double at = delay.at * static_cast<double>(parts) - static_cast<double>(part);
+    if (at < 0 || at >= 1) continue;
+    stops.push_back({static_cast<int64_t>(at * static_cast<double>(count)), delay});
+  }
+  ops(Busy::kBackward, ns, count, stops);
 }
 
 // Uses separate draws: the other operators are as long as without the fault.

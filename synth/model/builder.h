@@ -47,7 +47,9 @@ class StepBuilder {
   void gap();  // Python between phases
 
   // `count` operators of a phase that compute for ns in total.
-  void ops(Busy phase, double ns, int64_t count);
+  void ops(Busy phase, double ns, int64_t count) { ops(phase, ns, count, {}); }
+  // Likewise of backward: the part-th of `parts`, with the faults that are inside it.
+  void backward_ops(double ns, int64_t count, int64_t part, int64_t parts);
   void host(Busy busy, int64_t ns);
   void range(int32_t what, schema::RangeCategory category, Busy busy, int64_t ns);
   void load(int64_t ns);
@@ -73,7 +75,15 @@ class StepBuilder {
   void memory(bool allocate, int64_t block, int64_t bytes, schema::MemoryCategory category);
 
  private:
+  // Something before the nth operator.
+  struct Stop {
+    int64_t nth = 0;
+    Inside delay;
+  };
+  void ops(Busy phase, double ns, int64_t count, std::span<const Stop> stops);
   void distort(CollectiveCall& call) const;
+  [[nodiscard]] double noise(uint64_t key) const;
+  [[nodiscard]] double step_noise() const;
   [[nodiscard]] double factor(Busy phase, uint64_t which) const;
   [[nodiscard]] double scale(int32_t named) const;
   void fault_ops(Busy phase, int64_t ns);
@@ -88,6 +98,7 @@ class StepBuilder {
   Effects effects_;
   std::array<double, 3> phase_scales_{1, 1, 1};
   std::map<int32_t, double> scales_;  // by name
+  double loudness_;                   // factor on noise
   double speed_;                      // in this step
   uint64_t key_;
   uint64_t drawn_ = 0;

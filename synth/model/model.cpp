@@ -216,7 +216,7 @@ double Model::slow_between(const std::vector<int>& hosts, int64_t step) const {
     const bool link = what == "slow-link";
     if ((!link && what != "slow-network") || !fault.at_work(spec_.seed, step)) continue;
     const bool touched = !link || (hosts.size() > 1 && std::ranges::count(hosts, fault.host) != 0);
-    if (touched) factor = std::max(factor, fault.factor);
+    if (touched) factor = std::max(factor, fault.factor_in(step));
   }
   return factor;
 }

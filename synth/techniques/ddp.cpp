@@ -73,7 +73,12 @@ void backward(StepBuilder& b, const Model& model, int64_t step, int64_t micro_st
   int64_t done = 0;
   for (int64_t i = 0; i < buckets; ++i) {
     const int64_t upto = sizes.backward_ops * (i + 1) / buckets;
-    b.ops(Busy::kBackward, sizes.backward_ns / parts, std::max<int64_t>(1, upto - done));
+    const int64_t count = std::max<int64_t>(1, upto - done);
+    if (reduces) {
+      b.backward_ops(sizes.backward_ns / parts, count, i, buckets);
+    } else {
+      b.ops(Busy::kBackward, sizes.backward_ns / parts, count);
+    }
     done = upto;
     b.memory(false, activation_block(micro_step, buckets - 1 - i), 0,
              schema::MemoryCategory::kActivation);

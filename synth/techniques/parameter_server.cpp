@@ -35,7 +35,7 @@ void work(StepBuilder& b, const Model& model, int rank, int64_t step) {
   b.begin(kBackwardPhase);
   if (b.gpu()) b.thread(kAutogradThread);
   b.before_backward();
-  b.ops(Busy::kBackward, sizes.backward_ns, sizes.backward_ops);
+  b.backward_ops(sizes.backward_ns, sizes.backward_ops, 0, 1);
   if (b.gpu()) b.thread(kMainThread);
   b.end(kBackwardPhase);
   b.begin(name("push"));

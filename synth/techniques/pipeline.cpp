@@ -55,12 +55,12 @@ class PipelineStep {
   }
 
   void backward() {
-    const bool first = backwards_++ == 0;
+    const int nth = backwards_++;
     if (stage_ + 1 < stages_) receive(stage_ + 1, 3);
     b_.begin(name("stage_backward"));
     if (b_.gpu()) b_.thread(kAutogradThread);
-    if (first) b_.before_backward();
-    b_.ops(Busy::kBackward, share(sizes_.backward_ns), count(sizes_.backward_ops));
+    if (nth == 0) b_.before_backward();
+    b_.backward_ops(share(sizes_.backward_ns), count(sizes_.backward_ops), nth, batches_);
     if (b_.gpu()) b_.thread(kMainThread);
     b_.end(name("stage_backward"));
     if (stage_ > 0) send(stage_ - 1, kBackwardQueue);

@@ -45,8 +45,8 @@ void tensor_data_step(StepBuilder& b, const Model& model, int rank, int64_t step
   b.before_backward();
   std::vector<int64_t> calls;
   for (int64_t i = 0; i < layers; ++i) {
-    b.ops(Busy::kBackward, sizes.backward_ns / static_cast<double>(layers),
-          part(sizes.backward_ops));
+    b.backward_ops(sizes.backward_ns / static_cast<double>(layers), part(sizes.backward_ops), i,
+                   layers);
     reduce_layer();
     calls.push_back(
         b.collective({.group = data,

@@ -50,7 +50,8 @@ class ZeroStep {
         b_.wait(gathered);
         if (layer > 0) gathered = gather(layer - 1);
       }
-      b_.ops(Busy::kBackward, ns / static_cast<double>(layers), part(count, i));
+      b_.backward_ops(ns / static_cast<double>(layers), part(count, i), static_cast<int64_t>(i),
+                      static_cast<int64_t>(layers));
       calls.push_back(reduce(layer, static_cast<int>(i)));
     }
     for (const int64_t call : calls) b_.wait(call);

@@ -81,6 +81,7 @@ struct HostTruth {
 
 struct FaultTruth {
   Fault fault;
+  std::vector<int> ranks;          // on which it is; empty: none in particular
   std::optional<int64_t> cost_ns;  // per step, compared with a run without the fault
 };
 

@@ -105,11 +105,13 @@ ordered_json json_of(const CollectiveTruth& collective, const std::vector<Group>
 
 ordered_json json_of(const FaultTruth& truth) {
   const Fault& fault = truth.fault;
-  const bool names_rank = fault.pattern != Pattern::kRotating && fault.host < 0;
+  const bool names_rank =
+      fault.pattern != Pattern::kRotating && fault.host < 0 && truth.ranks.size() == 1;
   return {{"name", fault.kind->name},
           {"cause", fault.kind->cause},
           {"shape", word_of(fault.pattern)},
           {"rank", names_rank ? ordered_json(fault.rank) : ordered_json(nullptr)},
+          {"ranks", truth.ranks},
           {"host", fault.host >= 0 ? ordered_json(fault.host) : ordered_json(nullptr)},
           {"from", fault.from},
           {"to", fault.to == INT64_MAX ? ordered_json(nullptr) : ordered_json(fault.to)},

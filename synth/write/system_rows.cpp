@@ -116,8 +116,8 @@ void add_devices(const SystemOrder& order, int64_t at, int64_t step,
     double factor = 1;
     for (const Fault& fault : plan.faults()) {
       const bool throttles = fault.kind->name == "gpu-throttle" && fault.at_work(spec.seed, step) &&
-                             fault.rank_in(step, spec.ranks) == r;
-      if (throttles) factor *= fault.factor;
+                             plan.touches(fault, r, step);
+      if (throttles) factor *= fault.factor_in(step);
     }
     const bool throttled = factor > 1;
     values.push_back(

@@ -104,7 +104,8 @@ class TraceRows {
 
   [[nodiscard]] bool has_older_device() const {
     return std::ranges::any_of(model_.plan().faults(), [&](const Fault& fault) {
-      return fault.kind->name == "slow-device" && fault.rank == order_.rank;
+      return fault.kind->name == "slow-device" &&
+             model_.plan().touches(fault, order_.rank, fault.from);
     });
   }
 
