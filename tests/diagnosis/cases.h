@@ -15,5 +15,6 @@ void name_case(size_t variant, Case& one);
 // `number`: of the first one; it decides everything about a case but its kind and size.
 void add_fault_cases(size_t number, std::vector<Case>& cases);
 void add_healthy_cases(size_t number, std::vector<Case>& cases);
+void add_harder_cases(size_t number, std::vector<Case>& cases);
 
 }  // namespace dprof::diagnosis

@@ -23,6 +23,7 @@ struct Wish {
   size_t seed = 0;
   std::string only;
   std::string scratch = "/tmp";
+  bool harder = false;
   bool list = false;
   bool vary = false;
   bool thresholds = false;
@@ -32,7 +33,7 @@ std::vector<Case> chosen(const Wish& wish) {
   std::vector<Case> cases;
   const std::regex only(wish.only);
   size_t number = 0;
-  for (Case& one : all_cases(wish.seed)) {
+  for (Case& one : wish.harder ? harder_cases(wish.seed) : all_cases(wish.seed)) {
     if (!wish.only.empty() && !std::regex_search(one.id, only)) continue;
     const size_t nth = number++;
     if (nth % wish.every != 0 || nth / wish.every % wish.parts != wish.part) continue;
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", wish.seed, "another set of runs than the kept one, which is 0");
   app.add_option("--only", wish.only, "only runs whose name matches this expression");
   app.add_option("--scratch", wish.scratch, "folder in which a run may lie for a moment");
+  app.add_flag("--harder", wish.harder, "the harder runs instead");
   app.add_flag("--list", wish.list, "names only");
   app.add_flag("--vary", wish.vary,
                "judge each run again with one threshold after the other varied");

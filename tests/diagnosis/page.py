@@ -22,6 +22,7 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
 
     scripts/scoreboard --synthetic          all generated runs again, on two cores in about {minutes} minutes
     scripts/scoreboard --synthetic --seed 1 other runs of the same kinds; not kept: to see that nothing is fitted to those below
+    scripts/scoreboard --harder             the harder generated runs again, about as many
     scripts/scoreboard --real 5             each kind of real run 5 times; needs a quiet machine, and root for hosts
     scripts/scoreboard --quick              the part that CI runs; fails when it falls below tests/diagnosis/level.json
     scripts/scoreboard                      this page again, from what is kept
@@ -133,17 +134,27 @@ def allowed(runs):
     return table(("kind", "causes that count as right", "shape"), rows)
 
 
-def page(synthetic, real, minutes):
+def page(synthetic, harder, real, minutes):
     parts = [HEAD.format(minutes=minutes)]
-    for half, (title, lines, about) in enumerate((
-            ("Synthetic runs", synthetic,
+    for half, title, lines, about in (
+            (0, "Synthetic runs", synthetic,
              "Faults of 1, 3, 5, 10 and 30 % of the step, on CPUs (Gloo) and GPUs (NCCL), of 2 to 64 ranks, over DDP, "
              "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds "
              "apart."),
-            ("Real runs", real,
+            (0, "Harder synthetic runs", harder,
+             "Kinds are what is hard about a run; the usual kinds of faults take turns in them. `heavy-tails`: noise is Student's "
+             "t with 2.5 degrees of freedom. `autocorrelated`: by 0.9 from step to step. `unequal-hosts`: each host's noise is "
+             "drawn from two orders of magnitude. `comm-bound`: transfers alone take longer than computation. `contended`: "
+             "computation takes 1.4 times as long while a collective runs. `drifting-load`: all ranks compute 1.6 times as long "
+             "at the end. `no-marks`: operators and collectives only. `everything`: all but the last. `layouts-of-4`: each way "
+             "in which four ranks can work together. `mid-backward`, `between-buckets`: within a bucket's operators, between two "
+             "buckets. `growing`: evenly over the run. `host-group`, `tensor-group`, `pipeline-replica`: on all ranks of such a "
+             "group; `stage-replica`: on one replica of a stage. Of several faults, recall counts those that alone cost as "
+             "much."),
+            (1, "Real runs", real,
              "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if "
              "a device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to "
-             "20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks."))):
+             "20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks.")):
         parts.append(f"\n## {title}\n\n")
         if not lines:
             parts.append("Not run yet.\n")

@@ -20,6 +20,19 @@ struct Noise {
 };
 constexpr Noise kNoise[] = {{0.01, 0.002, 0}, {0.02, 0.003, 0.01}, {0.02, 0.005, 0.02}};
 
+constexpr size_t kApart = 1009;  // between seeds; prime to all that cases take in turns
+
+// In an order by chance, but always the same one.
+std::vector<Case> shuffled(std::vector<Case> cases) {
+  std::vector<size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [](size_t i) { return synth::mixed(i); });
+  std::vector<Case> mixed;
+  mixed.reserve(cases.size());
+  for (const size_t i : order) mixed.push_back(std::move(cases[i]));
+  return mixed;
+}
+
 }  // namespace
 
 void set_usual(size_t number, Case& one) {
@@ -55,18 +68,16 @@ void name_case(size_t variant, Case& one) {
 }
 
 std::vector<Case> all_cases(size_t seed) {
-  constexpr size_t kApart = 1009;  // prime to all that cases take in turns
   std::vector<Case> cases;
   add_fault_cases(seed * kApart, cases);
   add_healthy_cases(seed * kApart, cases);
-  // In an order by chance, but always the same one.
-  std::vector<size_t> order(cases.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::sort(order, {}, [](size_t i) { return synth::mixed(i); });
-  std::vector<Case> mixed;
-  mixed.reserve(cases.size());
-  for (const size_t i : order) mixed.push_back(std::move(cases[i]));
-  return mixed;
+  return shuffled(std::move(cases));
+}
+
+std::vector<Case> harder_cases(size_t seed) {
+  std::vector<Case> cases;
+  add_harder_cases(seed * kApart, cases);
+  return shuffled(std::move(cases));
 }
 
 }  // namespace dprof::diagnosis

@@ -12,7 +12,7 @@
 namespace dprof::diagnosis {
 
 // What a case turns until its faults cost what they are to cost.
-enum class Knob : uint8_t { kNone, kMs, kFactor };
+enum class Knob : uint8_t { kNone, kMs, kFactor, kEach };  // kEach: what a fault has
 
 // One culprit that a case has.
 struct Expected {
@@ -20,6 +20,7 @@ struct Expected {
   int host = -1;           // or this host
   std::vector<std::string_view> causes;
   std::string_view shape;  // persistent, transient, periodic, rotating
+  size_t faults = 1;       // that it has
 };
 
 struct Case {
@@ -28,12 +29,15 @@ struct Case {
   double size = 0;   // of a step, that the faults together are to cost; 0 = healthy
   synth::Spec spec;
   Knob knob = Knob::kNone;
-  std::vector<Expected> expected;  // empty = nobody is to be named; entry i belongs to fault i
+  std::vector<Expected> expected;  // empty = nobody is to be named; in the order of their faults
+  bool harder = false;             // several faults: also what each costs alone
 };
 
 // All of them, ordered so that every Nth is a fair sample. Of another seed not only what is drawn
 // differs, but also which size, technique, noise and culprit meet in a case: 0 are those of which
-// results are kept, any other shows whether they were only learnt by heart.
+// results are kept, any other shows whether they were only learnt by heart. Harder ones are a plan
+// of their own.
 [[nodiscard]] std::vector<Case> all_cases(size_t seed = 0);
+[[nodiscard]] std::vector<Case> harder_cases(size_t seed = 0);
 
 }  // namespace dprof::diagnosis

@@ -48,12 +48,22 @@ std::optional<double> period(const synth::Truth& truth, const Span& span) {
   return static_cast<double>(end - begin) / static_cast<double>(span.last - span.first + 1);
 }
 
+// Some faults of a run, side by side.
+struct Faults {
+  size_t first = 0;
+  size_t count = 0;
+};
+
+synth::Spec without_faults(synth::Spec spec, const Faults& faults) {
+  const auto begin = spec.faults.begin() + static_cast<ptrdiff_t>(faults.first);
+  spec.faults.erase(begin, begin + static_cast<ptrdiff_t>(faults.count));
+  return spec;
+}
+
 // What these faults cost per step of the span: the run as it is, less the same run without them.
 Result<std::optional<int64_t>> cost_of(const synth::Spec& spec, const synth::Truth& truth,
-                                       const std::vector<size_t>& faults, const Span& span) {
-  synth::Spec without = spec;
-  for (auto f = faults.rbegin(); f != faults.rend(); ++f)
-    without.faults.erase(without.faults.begin() + static_cast<ptrdiff_t>(*f));
+                                       const Faults& faults, const Span& span) {
+  const synth::Spec without = without_faults(spec, faults);
   const Result<synth::Truth> plain = synth::execute(without);
   if (!plain.ok()) return fail(plain.error());
   const std::optional<double> with = period(truth, span);
@@ -62,10 +72,22 @@ Result<std::optional<int64_t>> cost_of(const synth::Spec& spec, const synth::Tru
   return std::optional<int64_t>(std::llround(*with - *usual));
 }
 
+// What they cost without the others.
+Result<std::optional<int64_t>> cost_alone(const synth::Spec& spec, const Faults& faults,
+                                          const Span& span) {
+  synth::Spec only = spec;
+  const auto begin = spec.faults.begin() + static_cast<ptrdiff_t>(faults.first);
+  only.faults.assign(begin, begin + static_cast<ptrdiff_t>(faults.count));
+  const Result<synth::Truth> truth = synth::execute(only);
+  if (!truth.ok()) return fail(truth.error());
+  return cost_of(only, *truth, {0, faults.count}, span);
+}
+
 void turn(Case& one, double by) {
   for (synth::FaultSpec& fault : one.spec.faults) {
-    if (one.knob == Knob::kMs) fault.ms = *fault.ms * by;
-    if (one.knob == Knob::kFactor) fault.factor = 1 + (*fault.factor - 1) * by;
+    if (one.knob == Knob::kMs || (one.knob == Knob::kEach && fault.ms)) fault.ms = *fault.ms * by;
+    if (one.knob == Knob::kFactor || (one.knob == Knob::kEach && fault.factor))
+      fault.factor = 1 + (*fault.factor - 1) * by;
   }
 }
 
@@ -82,6 +104,8 @@ ordered_json json_of(const synth::Spec& spec) {
     if (fault.every) one["every"] = *fault.every;
     if (fault.count) one["count"] = *fault.count;
     if (fault.shape) one["shape"] = *fault.shape;
+    if (fault.of) one["of"] = *fault.of;
+    if (fault.at) one["at"] = *fault.at;
     faults.push_back(std::move(one));
   }
   return {{"shape", word_of(spec.shape)},
@@ -91,6 +115,10 @@ ordered_json json_of(const synth::Spec& spec) {
           {"steps", spec.steps},
           {"step_ms", spec.step_ms},
           {"noise", {spec.noise, spec.rank_noise, spec.step_noise}},
+          {"noise_of", {spec.noise_tail, spec.noise_memory, spec.noise_decades}},
+          {"contention", {spec.contention, spec.transfer_contention}},
+          {"drift", spec.drift},
+          {"group", {spec.tensor_ranks, spec.replicas}},
           {"marks", word_of(spec.marks)},
           {"fake_clocks", !spec.clocks.empty()},
           {"seed", spec.seed},
@@ -155,15 +183,20 @@ Status add_truth(const Case& one, const synth::Truth& truth, const analyzer::Rep
   line["step_ns"] = std::llround(step);
   line["impact"] = 0.0;
   line["expected"] = ordered_json::array();
-  std::vector<size_t> all;
-  for (size_t i = 0; i < one.expected.size(); ++i) {
-    all.push_back(i);
-    const auto cost = cost_of(one.spec, truth, {i}, span);
+  size_t known = 0;
+  for (const Expected& expected : one.expected) {
+    const Faults own{known, expected.faults};
+    known += expected.faults;
+    const auto cost = cost_of(one.spec, truth, own, span);
     if (!cost.ok()) return fail(cost.error());
-    line["expected"].push_back(json_of(one.expected[i], *cost));
+    line["expected"].push_back(json_of(expected, *cost));
+    if (!one.harder || one.expected.size() < 2) continue;
+    const auto alone = cost_alone(one.spec, own, span);
+    if (!alone.ok()) return fail(alone.error());
+    line["expected"].back()["alone_ns"] = alone->value_or(0);
   }
-  if (all.empty()) return Done{};
-  const auto together = cost_of(one.spec, truth, all, span);
+  if (known == 0) return Done{};
+  const auto together = cost_of(one.spec, truth, {0, known}, span);
   if (!together.ok()) return fail(together.error());
   line["impact"] = static_cast<double>(together->value_or(0)) / std::max(1.0, step);
   return Done{};
@@ -241,7 +274,7 @@ Result<ordered_json> run_case(const Case& one, const std::filesystem::path& scra
   const Clock::time_point end = Clock::now();
 
   ordered_json line = {{"id", one.id},
-                       {"part", "synthetic"},
+                       {"part", one.harder ? "harder" : "synthetic"},
                        {"kind", one.kind},
                        {"size", one.size},
                        {"spec", json_of(one.spec)}};

@@ -39,6 +39,12 @@ class Judged:
             left = [verdict for verdict in left if not is_culprit(verdict, expected)]
         self.false = left
 
+    def worth(self, expected):
+        """What a culprit costs, of the step: of several in a harder run, each by itself, since they can hide each other."""
+        if "alone_ns" not in expected:
+            return self.impact
+        return expected["alone_ns"] / max(1, self.line["step_ns"])
+
     @property
     def causes(self):
         """Of each culprit that was found, whether its cause is right; of a fault that is a shape, with any cause, nothing."""
@@ -83,7 +89,7 @@ class Judged:
             parts.append("ranks were not compared, and nothing says why")
         for verdict in self.false:
             parts.append(f"names {words_of(verdict)}" + (", and nobody is at fault" if self.healthy else ", the wrong one"))
-        for expected in self.missed if self.impact >= FULL else []:
+        for expected in [one for one in self.missed if self.worth(one) >= FULL]:
             parts.append(f"does not name {who(expected)}" + self.why_silent())
         for expected, verdict in self.found:
             if expected["causes"] and verdict.cause not in expected["causes"]:
@@ -164,15 +170,18 @@ class Rate:
 
 
 class Score:
-    """Rates over a set of runs. Of `others` (healthy ones, and such with smaller faults) only the false verdicts count."""
+    """Rates over a set of runs. Of `others` (healthy ones, and such with smaller faults) only the false verdicts count.
+    Culprits that cost less than `least` by themselves do not have to be found."""
 
-    def __init__(self, runs, others=()):
+    def __init__(self, runs, others=(), least=0):
         faults = [run for run in runs if not run.healthy]
         found = sum(len(run.found) for run in faults)
         false = sum(len(run.false) for run in [*faults, *others])
         self.runs, self.n = runs, len(faults)
         self.precision = Rate(found, found + false)
-        self.recall = Rate(found, found + sum(len(run.missed) for run in faults))
+        due = [sum(run.worth(expected) >= least for expected, _ in run.found) for run in faults]
+        owed = [sum(run.worth(expected) >= least for expected in run.missed) for run in faults]
+        self.recall = Rate(sum(due), sum(due) + sum(owed))
         causes = [right for run in faults for right in run.causes]
         self.cause = Rate(sum(causes), len(causes))
         shapes = [right for run in faults for right in run.shapes]
@@ -192,7 +201,7 @@ def at_least(runs, impact):
 def from_impact(runs, impact, healthy=True):
     """The score of those at_least that impact, with the false verdicts of all others, or of all others with faults."""
     counted = at_least(runs, impact)
-    return Score(counted, [run for run in runs if run not in counted and (healthy or not run.healthy)])
+    return Score(counted, [run for run in runs if run not in counted and (healthy or not run.healthy)], impact)
 
 
 def false_alarms(runs):

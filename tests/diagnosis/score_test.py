@@ -142,6 +142,15 @@ class Figures(unittest.TestCase):
             score = from_impact(runs, impact)
             self.assertEqual((score.precision.right, score.precision.n, score.recall.n), (1, 2, 1))
 
+    def test_of_several_culprits_those_are_due_that_cost_as_much_alone(self):
+        both = [expected([1]) | {"alone_ns": 12_000_000}, expected([2]) | {"alone_ns": 4_000_000}]
+        silent, one = judged(both, impact=0.15), judged(both, [straggler(2)], impact=0.15)
+        self.assertEqual(silent.reason(), "does not name rank 1")
+        for run, full, floor in ((silent, (0, 1), (0, 2)), (one, (0, 1), (1, 2))):
+            recalls = [from_impact([run], limit).recall for limit in (FULL, FLOOR)]
+            self.assertEqual([(recall.right, recall.n) for recall in recalls], [full, floor])
+        self.assertEqual(from_impact([one], FULL).precision.n, 1)
+
     def test_wilson(self):
         low, high = wilson(0, 200)
         self.assertEqual(low, 0)
@@ -155,8 +164,9 @@ class Figures(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_it_lists_each_miss_and_keeps_the_halves_apart(self):
-        text = page([line([expected([1])], [straggler(2)])], [], 5)
+        text = page([line([expected([1])], [straggler(2)])], [], [], 5)
         self.assertIn("`a/10%/0` (10 %): names rank 2", text)
+        self.assertIn("## Harder synthetic runs\n\nNot run yet.", text)
         self.assertIn("## Real runs\n\nNot run yet.", text)
 
 
