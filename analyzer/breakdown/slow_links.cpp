@@ -118,7 +118,7 @@ class Gatherer {
     return Interval{*last - DurationNs{instance.transfer_ns}, *last};
   }
 
-  // Transfers that leave a host, and collectives within a host, with their times.
+  // Transfers that leave a host, and those within one, with their times.
   void weigh_interfaces() {
     std::vector<std::vector<int>> hosts_of_group;
     for (const Group& group : matching_.groups) hosts_of_group.push_back(hosts_.of(group.members));
@@ -132,7 +132,7 @@ class Gatherer {
       if (!message.from || !message.to) continue;
       const std::vector<int> hosts = hosts_.of(std::array{*message.from, *message.to});
       const std::optional<Interval> span = on_the_way(message);
-      if (span && hosts.size() > 1) load_.add(hosts, *span);
+      if (span && !hosts.empty()) (hosts.size() > 1 ? load_ : load_inside_).add(hosts, *span);
     }
     load_.finish();
     load_inside_.finish();
@@ -160,10 +160,10 @@ class Gatherer {
       unit.messages = true;
       unit.bound_ns = std::max(unit.bound_ns, message.bound_ns.value_or(0));
       const std::optional<Interval> span = on_the_way(message);
-      const bool leaves = span && unit.hosts.size() > 1;
+      const InterfaceLoad& load = unit.hosts.size() > 1 ? load_ : load_inside_;
       samples_.push_back(
           {*known->second, static_cast<uint32_t>(*step), *message.bytes, *message.transfer_ns,
-           leaves ? load_.alone_ns(unit.hosts, *span) : *message.transfer_ns, Function::kSend});
+           span ? load.alone_ns(unit.hosts, *span) : *message.transfer_ns, Function::kSend});
     }
   }
 
@@ -271,7 +271,7 @@ class Comparer {
     const std::vector<SlowGroup> recorded = slow_groups(transfers_by(&Cell::quick_ns));
     std::erase_if(view.slow, [&](SlowGroup& group) {
       const Unit& unit = gathered_.units()[group.group];
-      if (unit.messages || unit.hosts.size() > 1) return false;
+      if (unit.hosts.size() > 1) return false;
       const auto same = std::ranges::find(recorded, group.group, &SlowGroup::group);
       if (same != recorded.end()) group = *same;
       return same == recorded.end();
