@@ -69,8 +69,45 @@ struct Window {
   KindNs kinds{};
 };
 
+// When a rank's collectives ended; nothing if that is not known of all of them.
+std::optional<std::vector<TraceNs>> ends_of(const RankDigest& digest) {
+  if (std::ranges::any_of(digest.losses, [](const LossRecord& l) { return is_lost(l.reason); }))
+    return std::nullopt;
+  std::vector<TraceNs> ends;
+  for (const CollectiveRecord& record : digest.collectives) {
+    const std::optional<TraceNs> end = record.end;
+    if (!end) return std::nullopt;
+    ends.push_back(*end);
+  }
+  std::ranges::sort(ends);
+  return ends;
+}
+
+// The known times of a rank's operators, and of the ends of its collectives.
+struct Operators {
+  IntervalSet spans;
+  std::optional<std::vector<TraceNs>> ends;
+
+  // Of the time between the operators from the `first` on within `part`, while a collective runs:
+  // what the thread did not wait. A wait ends with a collective, so what follows the last end is
+  // none.
+  [[nodiscard]] int64_t busy_between(size_t first, Interval part) const {
+    if (!ends) return 0;
+    int64_t busy = 0;
+    for (size_t o = std::max<size_t>(first, 1); o < spans.size(); ++o) {
+      const Interval gap{spans[o - 1].end, spans[o].begin};
+      if (gap.begin >= part.end) break;
+      TraceNs since = std::max(gap.begin, part.begin);
+      const auto later = std::ranges::upper_bound(*ends, gap.end);
+      if (later != ends->begin()) since = std::max(since, *std::prev(later));
+      busy += std::max<int64_t>(0, (std::min(gap.end, part.end) - since).ns);
+    }
+    return busy;
+  }
+};
+
 // Distributes a rank's pieces over its windows. `operators` nullptr: a phase's time is computation.
-void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
+void deal(std::span<const LatticePiece> pieces, const Operators* operators,
           std::vector<Window>& windows) {
   size_t first = 0;
   size_t op = 0;
@@ -85,16 +122,15 @@ void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
       int64_t outside = 0;
       const OwnKind other = outside_of_operators(*kind);
       if (operators != nullptr && other != *kind) {
-        while (op < operators->size() && (*operators)[op].end <= part.begin) ++op;
+        const IntervalSet& spans = operators->spans;
+        while (op < spans.size() && spans[op].end <= part.begin) ++op;
         outside = part.length().ns;
-        for (size_t o = op; o < operators->size() && (*operators)[o].begin < part.end; ++o) {
-          outside -= (std::min((*operators)[o].end, part.end) -
-                      std::max((*operators)[o].begin, part.begin))
-                         .ns;
+        for (size_t o = op; o < spans.size() && spans[o].begin < part.end; ++o) {
+          outside -= (std::min(spans[o].end, part.end) - std::max(spans[o].begin, part.begin)).ns;
         }
         // During a collective and outside operators the thread presumably waits for it.
         const bool waits = pieces[p].category == Category::kOverlapped;
-        if (!waits) window.kinds[index_of(other)] += outside;
+        window.kinds[index_of(other)] += waits ? operators->busy_between(op, part) : outside;
       }
       window.kinds[index_of(*kind)] += part.length().ns - outside;
     }
@@ -105,7 +141,8 @@ void deal(std::span<const LatticePiece> pieces, const IntervalSet* operators,
 void deal(const RankDigest& digest, std::span<const LatticePiece> pieces, bool by_operators,
           std::vector<Window>& windows) {
   const bool divide = by_operators && digest.gpu.empty() && !digest.ops.empty();
-  const IntervalSet operators = divide ? operators_of(digest) : IntervalSet();
+  Operators operators;
+  if (divide) operators = {operators_of(digest), ends_of(digest)};
   deal(pieces, divide ? &operators : nullptr, windows);
 }
 
