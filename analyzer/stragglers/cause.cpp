@@ -177,6 +177,9 @@ class Decision {
     const double more = std::max(*forward, *backward);
     const double less = std::min(*forward, *backward);
     if (more - less > limit::kSameRatio * more) return;
+    // Of a delay that is elsewhere, a factor that these two share says nothing.
+    if (share(of(OwnKind::kForward).delta_ns + of(OwnKind::kBackward).delta_ns) < limit::kDominant)
+      return;
     cause_.like_batch = !optimizer || *optimizer < limit::kUntouched * less;
     cause_.uniform = !cause_.like_batch;
     cause_.reasons.push_back(fmt::format(

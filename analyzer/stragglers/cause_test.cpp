@@ -84,6 +84,20 @@ TEST(CauseTest, UniformIsNoLargerBatch) {
   EXPECT_FALSE(cause.like_batch);
 }
 
+// Forward and backward share a factor by chance, and the delay is elsewhere.
+TEST(CauseTest, AFactorThatExplainsLittleIsNoReason) {
+  for (const KindNs& culprit :
+       {kinds(10, 101, 202, 130, 20), kinds(10, 101, 202, 45, 20), kinds(10, 110, 220, 130, 20)}) {
+    Case one(culprit);
+    one.work.on_device = true;
+    EXPECT_EQ(one.cause().word, "compute");
+    EXPECT_FALSE(one.cause().uniform);
+  }
+  Case slow(kinds(10, 150, 300, 45, 20));
+  slow.work.on_device = true;
+  EXPECT_EQ(slow.cause().word, "device");
+}
+
 TEST(CauseTest, WithoutACoreIsContention) {
   KindNs culprit = kinds(10, 110, 210, 30, 20);
   culprit[index_of(OwnKind::kRunnable)] = 80 * kCauseMs;
