@@ -54,8 +54,11 @@ TEST_F(TraceOutputTest, AFullDiskIsCountedAndEndsWithTheNextRoom) {
   EXPECT_FALSE(output_->in_gap());
   {
     const FileSizeLimit limit(1 << 20);
-    for (int i = 0; i < 100; ++i) append_rows(1000);
-    ASSERT_TRUE(output_->in_gap());
+    // On a slow machine a gap may just have ended: there was room for a moment.
+    for (int i = 0; i < 100 || !output_->in_gap(); ++i) {
+      ASSERT_LT(i, 1000) << "no gap";
+      append_rows(1000);
+    }
     const FileSizeLimit none(1);
     EXPECT_FALSE(output_->end_gap()) << "there is no room yet";
   }
