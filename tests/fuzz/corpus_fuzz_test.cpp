@@ -44,7 +44,7 @@ int64_t number_of(const char* variable, int64_t otherwise) {
 
 std::vector<std::string> read_corpus() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(test_support::source_dir() +
+  for (const auto& entry : std::filesystem::directory_iterator(dprof::test_support::source_dir() +
                                                                "/tests/fuzz/corpus/" DPROF_FUZZ)) {
     files.push_back(entry.path());
   }

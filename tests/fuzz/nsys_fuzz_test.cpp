@@ -20,8 +20,9 @@ int feed(const std::string& bytes) {
 }
 
 std::string sound() {
-  std::ifstream file(test_support::source_dir() + "/tests/fuzz/corpus/nsys/two_processes.sqlite",
-                     std::ios::binary);
+  std::ifstream file(
+      dprof::test_support::source_dir() + "/tests/fuzz/corpus/nsys/two_processes.sqlite",
+      std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

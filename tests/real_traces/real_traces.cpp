@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 fs::path shared_traces() {
   const char* set = std::getenv("DPROF_SHARED_TRACES");
   return set != nullptr ? fs::path(set)
-                        : fs::path(test_support::source_dir()) / ".." / "shared" / "traces";
+                        : fs::path(dprof::test_support::source_dir()) / ".." / "shared" / "traces";
 }
 
 Imported::Imported(std::initializer_list<std::string> files) {

@@ -62,6 +62,7 @@ TEST_F(TraceOutputTest, AFullDiskIsCountedAndEndsWithTheNextRoom) {
     const FileSizeLimit none(1);
     EXPECT_FALSE(output_->end_gap()) << "there is no room yet";
   }
+  const int64_t last_in_gap = appended_;
   const int64_t unwritten = output_->unwritten();
   EXPECT_GT(unwritten, 0);
   ASSERT_TRUE(output_->end_gap());
@@ -84,7 +85,7 @@ TEST_F(TraceOutputTest, AFullDiskIsCountedAndEndsWithTheNextRoom) {
   }
   EXPECT_EQ(counted, unwritten);
   ASSERT_EQ(last_of_thread.size(), 2u) << "each thread's own";
-  EXPECT_EQ(last_of_thread.begin()->second + last_of_thread.rbegin()->second, 2 * 101'000 - 1)
+  EXPECT_EQ(last_of_thread.begin()->second + last_of_thread.rbegin()->second, 2 * last_in_gap - 1)
       << "the times of the gap";
   const auto rows = *trace->read_all<schema::HostRangeRow>();
   ASSERT_EQ(rows.back().id, appended_);
