@@ -142,15 +142,15 @@ def page(synthetic, harder, real, minutes):
              "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds "
              "apart."),
             (0, "Harder synthetic runs", harder,
-             "Kinds are what is hard about a run; the usual kinds of faults take turns in them. `heavy-tails`: noise "
-             "is Student's t with 2.5 degrees of freedom. `autocorrelated`: by 0.9 from step to step. `unequal-hosts`: "
-             "each host's noise is drawn from two orders of magnitude. `comm-bound`: transfers alone take longer than "
-             "computation. `contended`: computation takes 1.4 times as long while a collective runs. `drifting-load`: "
-             "all ranks compute 1.6 times as long at the end. `no-marks`: operators and collectives only. "
-             "`everything`: all but the last. `layouts-of-4`: each way in which four ranks can work together. `mid-"
-             "backward`, `between-buckets`: within a bucket's operators, between two buckets. `growing`: evenly over "
-             "the run. `host-group`, `tensor-group`, `pipeline-replica`: on all ranks of such a group; `stage-"
-             "replica`: on one replica of a stage. Of several faults, recall counts those that alone cost as much."),
+             "Each kind makes one thing harder; the usual faults take turns in it. Noise: `heavy-tails` has Student's t "
+             "with 2.5 degrees of freedom, `autocorrelated` a correlation of 0.9 from step to step, `unequal-hosts` a "
+             "level for each host, drawn from two orders of magnitude. Jobs: `comm-bound` (transfers alone take longer "
+             "than computation), `contended` (computation takes 1.4 times as long during a collective), `drifting-load` "
+             "(all ranks compute 1.6 times as long at the end), `no-marks` (only operators and collectives); `everything` "
+             "is all of these but `no-marks`, and `layouts-of-4` each way in which four ranks can work together. Faults: "
+             "`mid-backward` (inside a bucket's operators), `between-buckets`, `growing` (evenly over the run), on all "
+             "ranks of a group (`host-group`, `tensor-group`, `pipeline-replica`) and on one replica of a stage "
+             "(`stage-replica`). With several faults, recall counts those that would cost as much alone."),
             (1, "Real runs", real,
              "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if "
              "a device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to "
