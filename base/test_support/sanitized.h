@@ -17,7 +17,7 @@ inline constexpr bool kSanitized = false;
 }  // namespace dprof
 
 // For a test that only fills something large, on one thread.
-#define SKIP_IF_SANITIZED()                                                            \
+#define DPROF_SKIP_IF_SANITIZED()                                                      \
   do {                                                                                 \
     if (dprof::kSanitized) GTEST_SKIP() << "fills something large: `release` runs it"; \
   } while (false)

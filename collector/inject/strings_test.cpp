@@ -28,7 +28,7 @@ uint32_t id_of(const std::string& text) {
 
 // A program that runs for weeks and numbers its names.
 TEST(Strings, NamesWithNumbersNeverTakeTheLastRoom) {
-  SKIP_IF_SANITIZED();
+  DPROF_SKIP_IF_SANITIZED();
   const LocalSession session;
   const std::string tail(100, 'x');
   uint64_t made = 0;

@@ -77,6 +77,7 @@ int run(const Wish& wish) {
 }  // namespace
 }  // namespace dprof::diagnosis
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what nobody expected may end it
 int main(int argc, char** argv) {
   dprof::diagnosis::Wish wish;
   CLI::App app{"The synthetic half of the scoreboard (scripts/scoreboard runs it)."};

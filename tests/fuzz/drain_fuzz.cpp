@@ -49,6 +49,7 @@ void place(const uint8_t* data, size_t size, const wire::Mapping& mapping) {
 }  // namespace
 }  // namespace dprof::recorder
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace dprof::recorder;
   FakeProcess process(kNsScale);

@@ -8,6 +8,7 @@
 #include "analyzer/import/flight_recorder/dump.h"
 #include "base/check.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace dprof::analyzer;
   using namespace dprof::analyzer::flight_recorder;

@@ -8,6 +8,7 @@
 
 #include "analyzer/import/flight_recorder/dump.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace dprof::analyzer {

@@ -23,6 +23,7 @@ void check_number(std::optional<int> number) {
 }  // namespace
 }  // namespace dprof::recorder
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace dprof::recorder;
   const dprof::Result<ParsedHello> hello = parse_hello(std::span(data, size));

@@ -9,6 +9,7 @@
 
 #include "collector/wire/hello.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace dprof::recorder {

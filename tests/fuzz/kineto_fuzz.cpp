@@ -34,6 +34,7 @@ void check_trace(const fs::path& run, const dprof::analyzer::ImportedFile& file)
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return dprof::fuzz::import_input(data, size, [](const fs::path& run, const auto& summary) {
     for (const dprof::analyzer::ImportedFile& imported : summary.files)

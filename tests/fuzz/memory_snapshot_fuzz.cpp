@@ -40,6 +40,7 @@ void check_replay(const std::filesystem::path& run) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return dprof::fuzz::import_input(data, size, [](const auto& run, const auto& summary) {
     for (const auto& file : summary.files) {

@@ -8,6 +8,7 @@
 #include "analyzer/import/nccl_inspector/records.h"
 #include "base/check.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace dprof::analyzer::nccl_inspector;
   std::string_view rest(reinterpret_cast<const char*>(data), size);

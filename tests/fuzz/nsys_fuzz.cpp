@@ -3,6 +3,7 @@
 // nsys_fuzz_test.cpp also calls it with bounded random input.
 #include "tests/fuzz/import_input.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return dprof::fuzz::import_input(data, size, [](const auto& run, const auto& summary) {
     for (const auto& file : summary.files)

@@ -4,6 +4,7 @@
 #include "analyzer/run/run.h"
 #include "tests/fuzz/import_input.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return dprof::fuzz::import_input(data, size, [](const auto& run, const auto& summary) {
     // As many ranks have a trace as are reported.

@@ -2,6 +2,7 @@
 // Fuzz target: JSON of rocprofv3 from its first byte to a finished run folder.
 #include "tests/fuzz/import_input.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return dprof::fuzz::import_input(data, size, [](const auto& run, const auto& summary) {
     for (const auto& file : summary.files)

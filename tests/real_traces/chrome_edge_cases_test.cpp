@@ -92,7 +92,7 @@ class ChromeEdgeCaseTest : public ::testing::TestWithParam<EdgeCase> {};
 TEST_P(ChromeEdgeCaseTest, SlicesAreThoseOfTheTool) {
   const EdgeCase& c = GetParam();
   const Imported imported({std::string("chrome_json_edge_cases/") + c.name + ".json"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   EXPECT_EQ(imported.summary().damaged, c.damaged);
   ASSERT_EQ(imported.summary().files.size(), 1U);
   EXPECT_EQ(imported.summary().files[0].skipped, c.skipped);
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Perfetto, ChromeEdgeCaseTest, ::testing::ValuesIn(kCase
 // All 32: none crashes, and every row of each is in a table or counted with its cause.
 TEST(ChromeEdgeCasesTest, EachSaysWhatWasSkipped) {
   const Imported imported({"chrome_json_edge_cases"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const auto& files = imported.summary().files;
   ASSERT_EQ(files.size(), 32U);
   std::set<std::string> cut;

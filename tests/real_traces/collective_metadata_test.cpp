@@ -23,7 +23,7 @@ std::vector<CollectiveRow> collectives_of(const schema::TraceReader& trace) {
 
 TEST(CollectiveMetadataTest, KernelsCarryTheirGroupAndSize) {
   const Imported imported({"collective_metadata/nccl_data.json.gz"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::map<Function, int64_t> count;
   std::map<int64_t, int64_t> elements;  // of the all-reduces
@@ -55,7 +55,7 @@ TEST(CollectiveMetadataTest, KernelsCarryTheirGroupAndSize) {
 
 TEST(CollectiveMetadataTest, RcclIsReadLikeNccl) {
   const Imported imported({"mi300_ddp/resnet_act_checkpoint.json.gz"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::map<Function, int64_t> count;
   std::map<std::pair<Function, int64_t>, int64_t> by_size;

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 TEST(FlightRecorderTraceTest, EveryEntryIsARow) {
   const Imported imported({"flight_recorder_16rank/gpu_error_1st"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   ASSERT_EQ(imported.summary().files.size(), 16U);
   int64_t rows = 0;
   for (const analyzer::ImportedFile& file : imported.summary().files) {
@@ -46,7 +46,7 @@ TEST(FlightRecorderTraceTest, EveryEntryIsARow) {
 
 TEST(FlightRecorderTraceTest, TheFailedGpusAreTheCulpritsAndOneIsMissing) {
   const Imported imported({"flight_recorder_16rank/gpu_error_1st"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
   ASSERT_TRUE(run.ok()) << run.error().what;
   const Result<analyzer::Analysis> analysis = analyzer::analyze(*run);

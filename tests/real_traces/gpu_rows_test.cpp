@@ -191,7 +191,7 @@ constexpr const char* kH100 = "h100_inference/Qwen_Qwen1.5-0.5B-Chat__1016005.js
 
 TEST(RealGpuRowsTest, EightRanksEqualIntervalArithmetic) {
   const Imported imported({"dlrm_8gpu"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const analyzer::GpuRows rows = rows_of(imported, RowFilter::kAll);
   ASSERT_EQ(rows.per_rank.size(), 8U);
   int files = 0;
@@ -214,7 +214,7 @@ TEST(RealGpuRowsTest, EveryModeOnOneRank) {
                            "collective_metadata/nccl_data.json.gz", kMi300, kH100}) {
     SCOPED_TRACE(file);
     const Imported imported({file});
-    SKIP_IF_ABSENT(imported);
+    DPROF_SKIP_IF_ABSENT(imported);
     const FileRows rows = read(file);
     compare(rows_of(imported, RowFilter::kAll).per_rank.at(0), expected_of(rows.gpu, false));
     std::vector<FileRow> linked = rows.gpu;
@@ -245,7 +245,7 @@ TEST(RealGpuRowsTest, EveryModeOnOneRank) {
 
 TEST(RealGpuRowsTest, InferenceIsThatOfItsTable) {
   const Imported imported({kH100});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const RankGpuRows rows = rows_of(imported, RowFilter::kLinked).per_rank.at(0);
   const std::string table = "h100_inference/gpu_timeline.csv";
   expect_near(rows.compute_ns, from_table(table, "computation_time"));
@@ -260,7 +260,7 @@ TEST(RealGpuRowsTest, InferenceIsThatOfItsTable) {
 // goes by the file's flow events, which this recording has for no memset: those are taken out here.
 TEST(RealGpuRowsTest, TrainingOnMi300IsThatOfItsTable) {
   const Imported imported({kMi300});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const RankGpuRows rows = rows_of(imported, RowFilter::kLinked).per_rank.at(0);
   const std::string table = "mi300_ddp/gpu_timeline.csv";
   expect_near(rows.span_ns, from_table(table, "total_time", "False"));
@@ -322,7 +322,7 @@ KernelGroups table_of_kernels() {
 
 TEST(RealAttributionTest, KernelsBelongToTheOperatorsOfTheTable) {
   const Imported imported({kH100});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::vector<analyzer::NestedRange> ranges;
   std::vector<std::string> names;
@@ -367,7 +367,7 @@ TEST(RealBreakdownTest, PiecesAreAnExactPartitionAndBusyAsCounted) {
   for (const char* file : {"dlrm_8gpu", "collective_metadata/nccl_data.json.gz", kMi300, kH100}) {
     SCOPED_TRACE(file);
     const Imported imported({file});
-    SKIP_IF_ABSENT(imported);
+    DPROF_SKIP_IF_ABSENT(imported);
     const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
     ASSERT_TRUE(run.ok());
     const Result<analyzer::Analysis> analysis = analyzer::analyze(*run);

@@ -45,7 +45,7 @@ class MegatronTest : public ::testing::Test {
     delete imported_;
   }
   void SetUp() override {
-    SKIP_IF_ABSENT(*imported_);
+    DPROF_SKIP_IF_ABSENT(*imported_);
     ASSERT_NE(analysis_, nullptr);
   }
 

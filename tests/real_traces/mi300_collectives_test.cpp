@@ -54,7 +54,7 @@ struct Seen {
 
 TEST(Mi300Test, CollectivesAreThoseOfTheTable) {
   const Imported imported({"mi300_ddp/resnet_act_checkpoint.json.gz"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::map<Kind, Seen> seen;
   const Status read = trace.for_each<schema::CollectiveRow>([&](const schema::CollectiveRow& row) {

@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(InspectorImportTest, RecordsAreRows) {
   const Imported imported({"nccl_inspector"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   ASSERT_EQ(imported.summary().files.size(), 2U);
   const schema::TraceReader trace = imported.trace(4);
   const auto rows = *trace.read_all<schema::CollectiveRow>();

@@ -36,7 +36,7 @@ class Imported {
   analyzer::ImportSummary summary_;
 };
 
-#define SKIP_IF_ABSENT(imported) \
+#define DPROF_SKIP_IF_ABSENT(imported) \
   if ((imported).absent()) GTEST_SKIP() << "the recordings are not in ../shared/traces"
 
 // How many events a Chrome JSON file (plain or .gz) has of each (ph, cat), by a plain parser.

@@ -81,7 +81,7 @@ class RowCountsTest : public ::testing::TestWithParam<FileCase> {};
 TEST_P(RowCountsTest, AreThoseOfTheFile) {
   const FileCase& c = GetParam();
   const Imported imported({c.file});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   EXPECT_FALSE(imported.summary().damaged);
   const schema::TraceReader trace = imported.trace(0);
   compare_counts(count_events(shared_traces() / c.file), trace);
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
 // A double has steps of 256 ns at this time: the file's three decimals must be read as text.
 TEST(NanosecondTimesTest, AreExact) {
   const Imported imported({"nanosecond_times"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   const int64_t zero = trace.meta_int("origin_realtime_ns").value_or(0);
   const auto ranges = ranges_of(trace);
@@ -116,7 +116,7 @@ TEST(NanosecondTimesTest, AreExact) {
 
 TEST(DlrmTest, EightRanksAreFoundByContent) {
   const Imported imported({"dlrm_8gpu"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   ASSERT_EQ(imported.summary().files.size(), 8U);
   const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
   ASSERT_TRUE(run.ok());

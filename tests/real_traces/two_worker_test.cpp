@@ -146,7 +146,7 @@ class TwoWorkerTest : public ::testing::TestWithParam<const char*> {};
 TEST_P(TwoWorkerTest, FiguresAreThoseOfTheTool) {
   const std::string folder = std::string("two_worker_small/") + GetParam();
   const Imported imported({folder + "/worker0.json", folder + "/worker1.json"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   std::ifstream file(shared_traces() / "two_worker_small" / "expected.json");
   const json want = json::parse(file)[GetParam()];
   const std::vector<Worker> workers = {worker_of(imported.trace(0)), worker_of(imported.trace(1))};
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Kineto, TwoWorkerTest,
 TEST(TwoWorkerAnnotationTest, AnAnnotationAloneIsACallThatWasNotObserved) {
   const Imported imported(
       {"two_worker_small/distributed_nccl_user_annotation_has_communication/worker0.json"});
-  SKIP_IF_ABSENT(imported);
+  DPROF_SKIP_IF_ABSENT(imported);
   const auto collectives = rows<CollectiveRow>(imported.trace(0));
   ASSERT_EQ(collectives.size(), 1U);
   EXPECT_EQ(collectives[0].function, schema::Function::kAllReduce);

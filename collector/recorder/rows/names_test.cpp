@@ -44,7 +44,7 @@ TEST_F(NamesTest, ATextThatChangesWhileItIsReadIsStillAText) {
 }
 
 TEST_F(NamesTest, MoreNamesThanATraceKeepsShareOne) {
-  SKIP_IF_SANITIZED();
+  DPROF_SKIP_IF_SANITIZED();
   int64_t last = 0;
   for (size_t i = 1; i < Names::kMost; ++i) {  // 0 is no text
     last = names_.find(process_.text(fmt::format("n{}", i))).id;

@@ -178,7 +178,7 @@ TEST_F(TraceOutputTest, AnEndThatCannotBeWrittenIsWrittenLater) {
 
 // An sqlite3 shell left open within a transaction.
 TEST_F(TraceOutputTest, ALogThatAReaderHeldShrinksAfterwards) {
-  SKIP_IF_SANITIZED();
+  DPROF_SKIP_IF_SANITIZED();
   append_rows(10);
   sqlite3* reader = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &reader), SQLITE_OK);
