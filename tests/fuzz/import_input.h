@@ -18,9 +18,9 @@ namespace dprof::fuzz {
 template <typename Check>
 int import_input(const uint8_t* data, size_t size, const Check& check) {
   namespace fs = std::filesystem;
-  static const test_support::TemporaryFolder folder;
-  const fs::path file = folder.path() / "input";
-  const fs::path run = folder.path() / "run";
+  static const test_support::TemporaryFolder kFolder;
+  const fs::path file = kFolder.path() / "input";
+  const fs::path run = kFolder.path() / "run";
   std::ofstream(file, std::ios::binary | std::ios::trunc)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   const Result<analyzer::ImportSummary> summary =
