@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analyzer/render/layout.h"
 #include "base/format.h"
 #include "base/lists.h"
 #include "cli/beside.h"
@@ -61,10 +62,6 @@ Result<fs::path> find_library() {
 #endif
 }
 
-std::string plural(int64_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", format_count(count), thing, count == 1 ? "" : "s");
-}
-
 void print_diagnostic(const recorder::RunDiagnostic& diagnostic, Console& console) {
   console.error({Code::kInternal, fmt::format("{}: {}", diagnostic.code, diagnostic.text),
                  std::string(schema::diagnostic_kind(diagnostic.code).hint)});
@@ -85,9 +82,9 @@ void print_outcome(const recorder::RecordOutcome& recorded, Console& console) {
   if (recorded.folder.empty()) return;  // the command ran unrecorded
   const int64_t others = recorded.traces - recorded.ranks;
   console.message(
-      fmt::format("recorded {}{}, {}, {} lost, {} in {}", plural(recorded.ranks, "rank"),
+      fmt::format("recorded {}{}, {}, {} lost, {} in {}", analyzer::plural(recorded.ranks, "rank"),
                   others > 0 ? fmt::format(" and {} without a rank", others) : std::string(),
-                  plural(recorded.events, "event"), format_count(recorded.lost),
+                  analyzer::plural(recorded.events, "event"), format_count(recorded.lost),
                   format_bytes(recorded.bytes), recorded.folder.string()));
   if (recorded.traces > 0) {
     console.message(fmt::format("next: dprof report {}", recorded.folder.string()));

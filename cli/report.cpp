@@ -11,6 +11,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/render/explain.h"
 #include "analyzer/render/json.h"
+#include "analyzer/render/layout.h"
 #include "analyzer/render/markdown.h"
 #include "analyzer/render/text.h"
 #include "analyzer/replay/change.h"
@@ -51,12 +52,9 @@ constexpr char kReportDetails[] =
     "itself failed.\n";
 
 std::string words_of(const analyzer::FirstLook& look) {
-  const auto count = [](int64_t n, std::string_view one) {
-    return fmt::format("{} {}{}", format_count(n), one, n == 1 ? "" : "s");
-  };
-  std::string words = "preliminary: " + count(look.ranks, "rank");
+  std::string words = "preliminary: " + analyzer::plural(look.ranks, "rank");
   if (look.steps) {
-    words += fmt::format(", {} of {}", count(look.steps->count, "step"),
+    words += fmt::format(", {} of {}", analyzer::plural(look.steps->count, "step"),
                          format_duration({look.steps->median_ns}));
   }
   if (!look.slow) return words;

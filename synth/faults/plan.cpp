@@ -51,25 +51,6 @@ Result<Of> of_what(const Spec& spec, const FaultSpec& asked, Of usual) {
   return found->second;
 }
 
-// Equal for ranks of one group.
-int group_of(const Spec& spec, Of of, int rank) {
-  switch (of) {
-    case Of::kHost:
-      return host_of(spec, rank);
-    case Of::kTensor:
-      return rank / spec.tensor_ranks;
-    case Of::kData:
-      return rank % spec.tensor_ranks;
-    case Of::kStage:
-      return rank / spec.replicas;
-    case Of::kReplica:
-      return rank % spec.replicas;
-    case Of::kRank:
-      break;
-  }
-  return rank;
-}
-
 HangAct act_of(std::string_view name) {
   constexpr std::pair<std::string_view, HangAct> kActs[] = {
       {"hang-sleep", HangAct::kSleep},
@@ -157,6 +138,24 @@ Result<Fault> settled(const Spec& spec, const FaultSpec& asked) {
 }
 
 }  // namespace
+
+int group_of(const Spec& spec, Of of, int rank) {
+  switch (of) {
+    case Of::kHost:
+      return host_of(spec, rank);
+    case Of::kTensor:
+      return rank / spec.tensor_ranks;
+    case Of::kData:
+      return rank % spec.tensor_ranks;
+    case Of::kStage:
+      return rank / spec.replicas;
+    case Of::kReplica:
+      return rank % spec.replicas;
+    case Of::kRank:
+      break;
+  }
+  return rank;
+}
 
 std::string_view word_of(Pattern pattern) {
   constexpr std::string_view kWords[] = {"persistent", "transient", "periodic", "rotating",

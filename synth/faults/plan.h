@@ -130,4 +130,7 @@ class FaultPlan {
   return static_cast<int>(static_cast<int64_t>(rank) * spec.hosts / spec.ranks);
 }
 
+// Equal for ranks of one group.
+[[nodiscard]] int group_of(const Spec& spec, Of of, int rank);
+
 }  // namespace dprof::synth

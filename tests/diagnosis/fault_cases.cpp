@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "synth/faults/plan.h"
 #include "tests/diagnosis/cases.h"
 
 namespace dprof::diagnosis {
@@ -198,7 +199,7 @@ void set_when(const Kind& kind, const synth::Spec& spec, synth::FaultSpec& fault
 std::vector<int> ranks_of_host(const synth::Spec& spec, int host) {
   std::vector<int> ranks;
   for (int r = 0; r < spec.ranks; ++r) {
-    if (r * spec.hosts / spec.ranks == host) ranks.push_back(r);
+    if (synth::host_of(spec, r) == host) ranks.push_back(r);
   }
   return ranks;
 }

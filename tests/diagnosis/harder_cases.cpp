@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "synth/faults/plan.h"
 #include "tests/diagnosis/cases.h"
 
 namespace dprof::diagnosis {
@@ -11,6 +12,7 @@ namespace {
 
 using synth::FaultSpec;
 using synth::Marks;
+using synth::Of;
 using synth::Shape;
 using synth::Spec;
 using synth::Technique;
@@ -43,21 +45,22 @@ void set_unequal(Spec& spec) {
   spec.noise_decades = 2;
 }
 
-// Transfers alone take longer than computation.
-void set_transfers(Spec& spec) {
-  set_noise(spec, 0.02, 0.003, 0.01);
+// Transfers alone take so much of the time of computation.
+void set_transfer_share(Spec& spec, double share) {
   spec.bytes_per_step = spec.shape == Shape::kGpu ? 100e6 : 12e6;
-  const double gb_s = 2 * spec.bytes_per_step / (1.2 * spec.step_ms * 1e6);
+  const double gb_s = 2 * spec.bytes_per_step / (share * spec.step_ms * 1e6);
   spec.network.bandwidth_gb_s = gb_s;
   spec.network.inside_bandwidth_gb_s = gb_s;
 }
 
+void set_transfers(Spec& spec) {
+  set_noise(spec, 0.02, 0.003, 0.01);
+  set_transfer_share(spec, 1.2);
+}
+
 void set_contention(Spec& spec) {
   set_noise(spec, 0.02, 0.003, 0.01);
-  spec.bytes_per_step = spec.shape == Shape::kGpu ? 100e6 : 12e6;
-  const double gb_s = 2 * spec.bytes_per_step / (0.3 * spec.step_ms * 1e6);
-  spec.network.bandwidth_gb_s = gb_s;
-  spec.network.inside_bandwidth_gb_s = gb_s;
+  set_transfer_share(spec, 0.3);
   spec.contention = 1.4;
   spec.transfer_contention = 1.3;
 }
@@ -200,43 +203,39 @@ void add_usual(size_t number, Case& one) {
   add_fault(one, std::move(fault), usual.duty, std::move(causes), usual.shape, {rank});
 }
 
+int nth_rank(size_t number, int which, const Spec& spec) {
+  return (static_cast<int>(number * 7 + 1) + which * std::max(1, spec.ranks / 3)) % spec.ranks;
+}
+
 void add_in_backward(size_t number, double at, Case& one) {
   const bool sleeps = number % 2 == 0;
-  const int rank = static_cast<int>(number * 7 + 1) % one.spec.ranks;
+  const int rank = nth_rank(number, 0, one.spec);
   add_fault(one, {.name = sleeps ? "sleep-backward" : "slow-backward", .rank = rank, .at = at}, 1,
             {sleeps ? "host" : "compute"}, "persistent", {rank});
 }
 
 void add_growing(size_t number, Case& one) {
   const bool sleeps = number % 2 == 0;
-  const int rank = static_cast<int>(number * 7 + 1) % one.spec.ranks;
+  const int rank = nth_rank(number, 0, one.spec);
   add_fault(one,
             {.name = sleeps ? "sleep-forward" : "slow-backward", .rank = rank, .shape = "growing"},
             0.5, {sleeps ? "host" : "compute"}, "persistent", {rank});
 }
 
 // All ranks of a group.
-void add_of(size_t number, std::string_view of, Case& one) {
+void add_of(size_t number, std::string_view word, Of of, Case& one) {
   const Spec& spec = one.spec;
   constexpr std::pair<std::string_view, std::string_view> kFaults[] = {
       {"sleep-forward", "host"}, {"slow-forward", "compute"}, {"sleep-backward", "host"}};
   const auto& [name, cause] = kFaults[number % std::size(kFaults)];
-  const int rank = static_cast<int>(number * 7 + 1) % spec.ranks;
+  const int rank = nth_rank(number, 0, spec);
   std::vector<int> ranks;
   for (int r = 0; r < spec.ranks; ++r) {
-    const bool same = of == "host" ? r * spec.hosts / spec.ranks == rank * spec.hosts / spec.ranks
-                      : of == "tensor" ? r / spec.tensor_ranks == rank / spec.tensor_ranks
-                      : of == "stage"  ? r / spec.replicas == rank / spec.replicas
-                                       : r % spec.replicas == rank % spec.replicas;
-    if (same) ranks.push_back(r);
+    if (group_of(spec, of, r) == group_of(spec, of, rank)) ranks.push_back(r);
   }
-  add_fault(one, {.name = std::string(name), .rank = rank, .of = std::string(of)}, 1, {cause},
+  add_fault(one, {.name = std::string(name), .rank = rank, .of = std::string(word)}, 1, {cause},
             "persistent", std::move(ranks));
-  if (of == "host") one.expected.back().host = rank * spec.hosts / spec.ranks;
-}
-
-int nth_rank(size_t number, int which, const Spec& spec) {
-  return (static_cast<int>(number * 7 + 1) + which * std::max(1, spec.ranks / 3)) % spec.ranks;
+  if (of == Of::kHost) one.expected.back().host = host_of(spec, rank);
 }
 
 void add_three(size_t number, Case& one) {
@@ -306,10 +305,11 @@ const std::vector<HarderKind>& harder_kinds() {
       {"mid-backward", [](size_t n, Case& one) { add_in_backward(n, 0.375, one); }, kReplicas},
       {"between-buckets", [](size_t n, Case& one) { add_in_backward(n, 0.5, one); }, kReplicas},
       {"growing", add_growing, kReplicas},
-      {"host-group", [](size_t n, Case& one) { add_of(n, "host", one); }, kHosts},
-      {"tensor-group", [](size_t n, Case& one) { add_of(n, "tensor", one); }, kTensor},
+      {"host-group", [](size_t n, Case& one) { add_of(n, "host", Of::kHost, one); }, kHosts},
+      {"tensor-group", [](size_t n, Case& one) { add_of(n, "tensor", Of::kTensor, one); }, kTensor},
       {"stage-replica", add_usual, kStages},
-      {"pipeline-replica", [](size_t n, Case& one) { add_of(n, "replica", one); }, kPipes},
+      {"pipeline-replica", [](size_t n, Case& one) { add_of(n, "replica", Of::kReplica, one); },
+       kPipes},
       {"three-faults", add_three, kFlat},
       {"two-on-one-rank", add_two_on_one, kFlat},
       {"lasting-and-rotating", [](size_t n, Case& one) { add_lasting_and_other(n, true, one); },
