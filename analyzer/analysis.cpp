@@ -36,6 +36,7 @@
 #include "analyzer/stragglers/stragglers.h"
 #include "analyzer/waits/waits.h"
 #include "base/free_memory.h"
+#include "base/in_threads.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -151,18 +152,20 @@ class Analyst {
   // Frees what only the steps and the pieces needed.
   Status divide_time() {
     if (Status good = report_progress("breakdown", 0.85); !good.ok()) return good;
-    for (size_t d = 0; d < digests_.size(); ++d) {
+    pieces_.resize(digests_.size());
+    starved_.resize(digests_.size());
+    in_threads(digests_.size(), [&](size_t d) {
       find_device_readiness(digests_[d]);
       GpuDigest& gpu = digests_[d].gpu;
       free_memory(gpu.compute);
       free_memory(gpu.communication);
       free_memory(gpu.tokens);
-      pieces_.push_back(lattice_of(digests_[d], comm_spans(digests_, matching_, d)));
-      pieces_.back().shrink_to_fit();
-      starved_.push_back(launch_waits_of(digests_[d], pieces_.back()));
+      pieces_[d] = lattice_of(digests_[d], comm_spans(digests_, matching_, d));
+      pieces_[d].shrink_to_fit();
+      starved_[d] = launch_waits_of(digests_[d], pieces_[d]);
       free_memory(gpu.launches);
       for (DeviceDigest& device : gpu.devices) free_memory(device.pieces);
-    }
+    });
     return Done{};
   }
 

@@ -2,6 +2,7 @@
 #include "base/in_threads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -42,6 +43,17 @@ bool in_threads(size_t count, size_t threads, const std::function<void(size_t)>&
     if (!wanted) next = count;
   }
   return wanted;
+}
+
+void in_threads(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  const auto take_pieces = [&] {
+    for (size_t mine = next++; mine < count; mine = next++) work(mine);
+  };
+  const size_t threads = std::min<size_t>(count, std::thread::hardware_concurrency());
+  std::vector<std::jthread> others;
+  for (size_t t = 1; t < threads; ++t) others.emplace_back(take_pieces);
+  take_pieces();
 }
 
 }  // namespace dprof

@@ -45,5 +45,13 @@ TEST(InThreads, WhoHasEnoughIsLeftAlone) {
   EXPECT_LT(begun, 1000);
 }
 
+TEST(InThreads, EachItemIsVisitedOnceAndAllBeforeTheEnd) {
+  for (const size_t items : {0, 1, 63, 64, 65, 1000}) {
+    std::vector<int> times(items);  // written by one thread each, and read after the end
+    for_each_in_threads(items, [&](size_t i) { ++times[i]; });
+    EXPECT_EQ(times, std::vector<int>(items, 1));
+  }
+}
+
 }  // namespace
 }  // namespace dprof

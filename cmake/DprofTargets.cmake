@@ -116,16 +116,16 @@ function(dprof_test_program name)
   add_dependencies(tests ${name})
 endfunction()
 
-# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [OPTIMIZED] [SINGLE_THREADED] [NOT_UNDER_TSAN]): a GoogleTest program;
+# dprof_test(name SOURCES … LINK … [TIMEOUT s] [LABELS …] [OPTIMIZED] [NOT_UNDER_TSAN]): a GoogleTest program;
 # each case is a CTest test, of TIMEOUT seconds; under a sanitizer the program is one, and scripts/test_results counts its cases.
-# SINGLE_THREADED: neither the test nor what it tests starts a thread: ThreadSanitizer is not asked.
-# NOT_UNDER_TSAN: the threads that it starts are those of other tests, which run under ThreadSanitizer.
+# NOT_UNDER_TSAN: it starts no thread, or only such as other tests start too, which run under ThreadSanitizer (the stages of an
+# analysis: analyzer.analysis).
 # OPTIMIZED: some cases need what a sanitized build lacks (libdprof.so, LibTorch, speed). The others are left to asan where it
 # is built too (DPROF_ALL_TESTS).
 # A core counts as two of CTest's processors (scripts/test): a case that computes takes two, one that mostly waits takes one.
 function(dprof_test name)
-  cmake_parse_arguments(arg "SINGLE_THREADED;NOT_UNDER_TSAN;OPTIMIZED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
-  if(NOT BUILD_TESTING OR ((arg_SINGLE_THREADED OR arg_NOT_UNDER_TSAN) AND DPROF_SANITIZE MATCHES "thread")
+  cmake_parse_arguments(arg "NOT_UNDER_TSAN;OPTIMIZED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT BUILD_TESTING OR (arg_NOT_UNDER_TSAN AND DPROF_SANITIZE MATCHES "thread")
      OR NOT (arg_OPTIMIZED OR DPROF_ALL_TESTS))
     return()
   endif()

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "analyzer/align/align.h"
+#include "base/in_threads.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -51,9 +52,9 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
 }  // namespace
 
 void put_on_axis(const Alignment& alignment, std::span<RankDigest> digests) {
-  for (size_t d = 0; d < digests.size(); ++d) {
+  in_threads(digests.size(), [&](size_t d) {
     if (!alignment.maps[d].is_identity()) map_digest(alignment.maps[d], digests[d]);
-  }
+  });
 }
 
 }  // namespace dprof::analyzer

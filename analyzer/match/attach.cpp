@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "analyzer/match/match.h"
+#include "base/in_threads.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -29,11 +30,10 @@ using Place = std::tuple<size_t, schema::Function, std::optional<int64_t>, int64
 }  // namespace
 
 void attach_steps(Matching& matching, std::span<const RankDigest> digests) {
-  std::vector<int64_t> steps;
-  std::vector<int64_t> buckets;
-  for (Instance& instance : matching.instances) {
-    steps.clear();
-    buckets.clear();
+  for_each_in_threads(matching.instances.size(), [&](size_t i) {
+    Instance& instance = matching.instances[i];
+    std::vector<int64_t> steps;
+    std::vector<int64_t> buckets;
     for (const Member& member : instance.members) {
       const RankDigest& digest = digests[member.digest];
       const CollectiveRecord& record = digest.collectives[member.record];
@@ -44,7 +44,7 @@ void attach_steps(Matching& matching, std::span<const RankDigest> digests) {
     }
     instance.step = usual(steps);
     instance.bucket = usual(buckets);
-  }
+  });
   // By order within the step, if the same place has a bucket in other steps.
   std::vector<size_t> order(matching.instances.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -9,6 +9,7 @@
 #include "analyzer/match/order.h"
 #include "analyzer/match/resync.h"
 #include "analyzer/match/tokens.h"
+#include "base/in_threads.h"
 #include "schema/function.h"
 
 namespace dprof::analyzer {
@@ -107,42 +108,57 @@ class Matcher {
     for (size_t d = 0; d < digests_.size(); ++d)
       matching_.instance_of[d].assign(digests_[d].collectives.size(), kNoInstance);
     std::vector<GroupCalls> groups = gather_calls(digests_, matching_);
-    for (size_t g = 0; g < groups.size(); ++g) {
-      match_group(g, groups[g]);
-      groups[g] = {};
+    constexpr size_t kAtOnce = 64;  // communicators whose drafts are in memory
+    for (size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
+      const size_t count = std::min(kAtOnce, groups.size() - begin);
+      std::vector<Matched> matched(count);
+      in_threads(count, [&](size_t i) {
+        matched[i] = match_group(begin + i, groups[begin + i]);
+        groups[begin + i] = {};
+      });
+      for (Matched& one : matched) keep(one);
     }
     return std::move(matching_);
   }
 
  private:
-  void match_group(size_t g, GroupCalls& calls) {
-    if (calls.ranks.empty()) return;
+  // Of one communicator.
+  struct Matched {
+    size_t group = 0;
+    std::vector<Draft> drafts;
+    Resync resync;
+  };
+
+  // Changes nothing but its communicator.
+  Matched match_group(size_t g, GroupCalls& calls) {
+    Matched matched{.group = g};
+    if (calls.ranks.empty()) return matched;
     Group& group = matching_.groups[g];
     group.by_function = calls.numbering == Numbering::kPerFunction;
     if (calls.numbering == Numbering::kByOrder) number_by_order(calls, digests_);
-    std::vector<Draft> drafts = drafts_of(g, calls, digests_);
-    Resync resync;
+    std::vector<Draft>& drafts = matched.drafts;
+    drafts = drafts_of(g, calls, digests_);
+    Resync& resync = matched.resync;
     if (std::ranges::any_of(drafts, [](const Draft& d) { return !d.odd.empty(); })) {
       resync = resynchronise(calls, drafts, digests_);
       if (resync.renumbered > 0) drafts = drafts_of(g, calls, digests_);
     }
-    if (resync.first) {
-      matching_.remarks.push_back(
-          make_diagnostic("collective_mismatch", words_of(*resync.first, group.name)));
-      matching_.divergences.push_back(std::move(*resync.first));
-    }
-    if (resync.renumbered > 0) {
-      matching_.remarks.push_back(make_diagnostic(
-          "collectives_renumbered",
-          fmt::format("{}: {} calls", schema::group_in_text(group.name), resync.renumbered),
-          resync.renumbered));
-    }
     StateSettler(drafts, group, calls, resync, digests_).run();
-    keep(drafts);
+    return matched;
   }
 
-  void keep(std::vector<Draft>& drafts) {
-    for (Draft& draft : drafts) {
+  void keep(Matched& matched) {
+    const std::string& name = matching_.groups[matched.group].name;
+    if (std::optional<Divergence>& first = matched.resync.first) {
+      matching_.remarks.push_back(make_diagnostic("collective_mismatch", words_of(*first, name)));
+      matching_.divergences.push_back(*std::move(first));
+    }
+    if (const auto renumbered = matched.resync.renumbered; renumbered > 0) {
+      matching_.remarks.push_back(make_diagnostic(
+          "collectives_renumbered",
+          fmt::format("{}: {} calls", schema::group_in_text(name), renumbered), renumbered));
+    }
+    for (Draft& draft : matched.drafts) {
       const auto number = static_cast<uint32_t>(matching_.instances.size());
       for (const Member& member : draft.instance.members)
         matching_.instance_of[member.digest][member.record] = number;

@@ -14,6 +14,7 @@
 
 #include "analyzer/run/left_traces.h"
 #include "analyzer/run/trace_files.h"
+#include "base/in_threads.h"
 #include "schema/trace_reader.h"
 
 namespace dprof::analyzer {
@@ -313,8 +314,10 @@ Result<Run> open_run(const std::vector<fs::path>& paths) {
 
   std::vector<Candidate> candidates;
   std::optional<Error> first_error;
-  for (const fs::path& file : *files) {
-    Result<Candidate> candidate = read_candidate(file);
+  std::vector<std::optional<Result<Candidate>>> read(files->size());
+  in_threads(read.size(), [&](size_t i) { read[i] = read_candidate((*files)[i]); });
+  for (std::optional<Result<Candidate>>& one : read) {
+    Result<Candidate>& candidate = *one;
     if (candidate.ok()) {
       candidates.push_back(*std::move(candidate));
       continue;

@@ -6,22 +6,21 @@
 #include "analyzer/match/match.h"
 #include "analyzer/waits/messages.h"
 #include "analyzer/waits/wait.h"
+#include "base/in_threads.h"
 
 namespace dprof::analyzer {
 namespace {
 
 void order_by_arrival(Matching& matching, std::span<const RankDigest> digests) {
-  const auto first_arrival = [&](const Instance& instance) {
+  std::vector<std::pair<TraceNs, size_t>> order(matching.instances.size());
+  for_each_in_threads(order.size(), [&](size_t i) {
     TraceNs first{INT64_MAX};
-    for (const Member& m : instance.members) {
+    for (const Member& m : matching.instances[i].members) {
       const auto arrival = digests[m.digest].collectives[m.record].arrival();
       if (arrival) first = std::min(first, *arrival);
     }
-    return first;
-  };
-  std::vector<std::pair<TraceNs, size_t>> order;
-  for (size_t i = 0; i < matching.instances.size(); ++i)
-    order.emplace_back(first_arrival(matching.instances[i]), i);
+    order[i] = {first, i};
+  });
   std::ranges::sort(order);
   std::vector<Instance> sorted;
   sorted.reserve(order.size());
@@ -38,9 +37,10 @@ void order_by_arrival(Matching& matching, std::span<const RankDigest> digests) {
 
 void settle_times(Matching& matching, std::span<const RankDigest> digests,
                   const Alignment& alignment) {
-  for (Instance& instance : matching.instances) {
+  for_each_in_threads(matching.instances.size(), [&](size_t i) {
+    Instance& instance = matching.instances[i];
     if (instance.comparable) divide(instance, digests, matching.groups[instance.group], alignment);
-  }
+  });
   order_by_arrival(matching, digests);
   match_messages(digests, alignment, matching);
 }
