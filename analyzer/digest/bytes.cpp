@@ -7,6 +7,7 @@
 #include <cereal/types/string.hpp>
 #include <cereal/types/utility.hpp>
 #include <cereal/types/vector.hpp>
+#include <cstring>
 #include <sstream>
 #include <type_traits>
 
@@ -46,6 +47,52 @@ using dprof::serialize;  // found by the arguments' namespace
 }  // namespace dprof
 
 namespace dprof::analyzer {
+namespace {
+
+// Reads what cereal's binary archive wrote, in place: its own reader asks a stream for each number.
+class BytesInput : public cereal::InputArchive<BytesInput, cereal::AllowEmptyClassElision> {
+ public:
+  explicit BytesInput(std::string_view bytes) : InputArchive(this), rest_(bytes) {}
+
+  void take(void* data, size_t size) {
+    if (size > rest_.size()) throw cereal::Exception("the digest ends too early");
+    std::memcpy(data, rest_.data(), size);
+    rest_.remove_prefix(size);
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+template <typename T>
+std::enable_if_t<std::is_arithmetic_v<T>> load(BytesInput& archive, T& number) {
+  archive.take(&number, sizeof number);
+}
+
+template <typename T>
+void load(BytesInput& archive, cereal::BinaryData<T>& data) {
+  archive.take(data.data, data.size);
+}
+
+template <typename T>
+void serialize(BytesInput& archive, cereal::SizeTag<T>& tag) {
+  archive(tag.size);
+}
+
+template <typename T>
+void serialize(BytesInput& archive, cereal::NameValuePair<T>& named) {
+  archive(named.value);
+}
+
+}  // namespace
+}  // namespace dprof::analyzer
+
+template <>
+struct cereal::traits::detail::get_output_from_input<dprof::analyzer::BytesInput> {
+  using type = BinaryOutputArchive;
+};
+
+namespace dprof::analyzer {
 
 constexpr std::string_view kDigestFingerprint = DPROF_DIGEST_FINGERPRINT;
 
@@ -56,9 +103,8 @@ std::string bytes_of(const RankDigest& digest) {
   return std::move(stream).str();
 }
 
-std::optional<RankDigest> digest_of(std::string bytes) try {
-  std::istringstream stream(std::move(bytes));
-  cereal::BinaryInputArchive archive(stream);
+std::optional<RankDigest> digest_of(std::string_view bytes) try {
+  BytesInput archive(bytes);
   RankDigest digest;
   archive(digest);
   return digest;

@@ -16,6 +16,6 @@ extern const std::string_view kDigestFingerprint;
 [[nodiscard]] std::string bytes_of(const RankDigest& digest);
 // nullopt = no digest. Check bytes for damage before the call: a corrupt length can request any
 // amount of memory.
-[[nodiscard]] std::optional<RankDigest> digest_of(std::string bytes);
+[[nodiscard]] std::optional<RankDigest> digest_of(std::string_view bytes);
 
 }  // namespace dprof::analyzer

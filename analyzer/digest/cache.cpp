@@ -142,10 +142,13 @@ std::optional<Kept> load(const fs::path& path) {
   const size_t between = text.find(' ', ours.size());
   if (line == std::string::npos || between > line || size - line - 1 < kSumLength)
     return std::nullopt;
-  Kept kept{text.substr(ours.size(), between - ours.size()),
-            text.substr(between + 1, line - between - 1), text.substr(line + 1 + kSumLength)};
-  if (text.substr(line + 1, kSumLength) != sum_of(text.substr(0, line), kept.bytes))
+  const std::string_view whole = text;
+  const size_t begin = line + 1 + kSumLength;
+  if (whole.substr(line + 1, kSumLength) != sum_of(whole.substr(0, line), whole.substr(begin)))
     return std::nullopt;
+  Kept kept{text.substr(ours.size(), between - ours.size()),
+            text.substr(between + 1, line - between - 1), std::move(text)};
+  kept.bytes.erase(0, begin);
   return kept;
 }
 
@@ -264,8 +267,8 @@ void put_in_run(RankDigest& digest, const TraceFile& trace) {
 
 }  // namespace
 
-std::optional<RankDigest> digest_in_run(std::string bytes, const TraceFile& trace) {
-  std::optional<RankDigest> digest = digest_of(std::move(bytes));
+std::optional<RankDigest> digest_in_run(std::string_view bytes, const TraceFile& trace) {
+  std::optional<RankDigest> digest = digest_of(bytes);
   if (digest) put_in_run(*digest, trace);
   return digest;
 }
@@ -273,8 +276,7 @@ std::optional<RankDigest> digest_in_run(std::string bytes, const TraceFile& trac
 Result<RankDigest> cached_digest(const TraceFile& trace) {
   if (trace.ended.empty()) return digest_rank(trace);
   if (std::optional<std::string> bytes = find_digest(trace.path)) {
-    if (std::optional<RankDigest> digest = digest_in_run(*std::move(bytes), trace))
-      return *std::move(digest);
+    if (std::optional<RankDigest> digest = digest_in_run(*bytes, trace)) return *std::move(digest);
   }
   Draft draft(places_of(trace.path));
   Result<Made> made = make_digest(trace.path, draft);

@@ -30,7 +30,8 @@ Result<RankDigest> cached_digest(const TraceFile& trace);
 // The same for another process, as bytes_of() has it: in the trace's own time, without a rank.
 Result<std::string> digest_bytes(const TraceFile& trace, bool cache);
 // Places such bytes in the run; nullopt = no digest.
-[[nodiscard]] std::optional<RankDigest> digest_in_run(std::string bytes, const TraceFile& trace);
+[[nodiscard]] std::optional<RankDigest> digest_in_run(std::string_view bytes,
+                                                      const TraceFile& trace);
 
 enum class Keeping : uint8_t {
   kThere,       // made before

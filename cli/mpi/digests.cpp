@@ -234,7 +234,7 @@ class Gathering {
                position < traces_.size() && helper.owes > 0) {
       --helper.owes;
       std::optional<RankDigest> digest =
-          good ? analyzer::digest_in_run(std::move(bytes), traces_[position]) : std::nullopt;
+          good ? analyzer::digest_in_run(bytes, traces_[position]) : std::nullopt;
       if (!digest) return;  // perhaps this process can read it
       digests_.put(position, *std::move(digest));
       ++taken_;
