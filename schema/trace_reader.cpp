@@ -102,17 +102,22 @@ Result<TraceReader> TraceReader::open(const std::filesystem::path& path) {
     reader.strings_[index] = row.value;
   });
   if (!read.ok()) return fail(read.error());
+  reader.read_meta();
   if (reader.strings_.empty()) reader.strings_.emplace_back();
   return reader;
 }
 
+// Where a page of the table is damaged, what can be read counts.
+void TraceReader::read_meta() {
+  Result<Statement> statement = database_.prepare("SELECT key, value FROM meta");
+  if (!statement.ok()) return;
+  for (Result<bool> row = statement->step(); row.ok() && *row; row = statement->step())
+    meta_.emplace(statement->text(0), statement->text(1));
+}
+
 std::optional<std::string> TraceReader::meta(std::string_view key) const {
-  Result<Statement> statement = database_.prepare("SELECT value FROM meta WHERE key = ?");
-  if (!statement.ok()) return std::nullopt;
-  statement->bind(1, key);
-  const Result<bool> row = statement->step();
-  if (!row.ok() || !*row) return std::nullopt;
-  return std::string(statement->text(0));
+  const auto found = meta_.find(key);
+  return found != meta_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 std::optional<int64_t> TraceReader::meta_int(std::string_view key) const {

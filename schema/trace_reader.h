@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,8 @@ class TraceReader {
   static Result<TraceReader> open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return database_.path(); }
-  [[nodiscard]] std::optional<std::string> meta(std::string_view key) const;  // nullopt = unknown
+  // As it was when the trace was opened; nullopt = unknown.
+  [[nodiscard]] std::optional<std::string> meta(std::string_view key) const;
   [[nodiscard]] std::optional<int64_t> meta_int(std::string_view key) const;
 
   // Texts by id; index 0 is "". Read once and cached.
@@ -55,6 +57,7 @@ class TraceReader {
  private:
   TraceReader(Database database, int64_t version)
       : database_(std::move(database)), version_(version) {}
+  void read_meta();
   Result<Statement> select(const Table& table, std::string_view where, int64_t skipped) const;
   template <typename Visit>
   Status for_each_communicator_member(Visit&& visit) const;
@@ -66,6 +69,7 @@ class TraceReader {
   Database database_;
   int64_t version_;  // schema version of the file
   std::vector<std::string> strings_;
+  std::map<std::string, std::string, std::less<>> meta_;
 };
 
 // --- implementation ---
