@@ -226,7 +226,7 @@ class PathSummary {
       add_trial(trials, std::move(trial));
     }
     in_threads(
-        trials.size(), model_.replays_at_once(),
+        trials.size(), kReplaysAtOnce,
         [&](size_t i) {
           const int64_t gained = gain(trials[i]);
           for (OnPath* one : trials[i].of) one->gain_ns = gained;

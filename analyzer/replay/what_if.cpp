@@ -23,10 +23,6 @@ constexpr double kModelError = 0.003;  // of a step: usual error of answers with
 constexpr size_t kMostListed = 12;     // names in a hint
 constexpr size_t kLongestListed = 60;  // bytes of one; a part of a kernel's name suffices
 constexpr size_t kRanksAsked = 4;      // in the catalogue: those that work most
-// Each question has its own lengths of all tasks: for 1,000 ranks and 100 steps these are 300 MB,
-// and the report must stay below 2 GB.
-constexpr size_t kMostAtOnce = 2;
-constexpr size_t kMostTasksAtOnce = 4'000'000;
 
 // "a, b, … and 3 more".
 template <typename Names>
@@ -329,10 +325,6 @@ std::vector<Change> WhatIfModel::catalogue() const {
   return changes;
 }
 
-size_t WhatIfModel::replays_at_once() const {
-  return run_.durations.size() > kMostTasksAtOnce ? 1 : kMostAtOnce;
-}
-
 bool WhatIfModel::is_worthwhile(double gain_ns) const {
   return gain_ns >= kWorthwhile * static_cast<double>(mean_step_ns_);
 }
@@ -350,7 +342,7 @@ std::vector<WhatIf> WhatIfModel::best(size_t most) const {
     if (!bound || is_worthwhile(*bound)) asked.push_back({std::move(change), {}, {}});
   }
   const auto all_at_once = [&](const auto& work) {
-    in_threads(asked.size(), replays_at_once(), work, [](size_t) { return true; });
+    in_threads(asked.size(), kReplaysAtOnce, work, [](size_t) { return true; });
   };
   all_at_once([&](size_t i) {
     Result<Draft> drafted = draft(std::span(&asked[i].change, 1));
