@@ -96,11 +96,12 @@ void attach(Mode how, const CudaCapture::Start& start, bool& said) noexcept {
     result = cuda_capture.attach(start, why, sizeof why);
   }
   if (result == Attached::kDone) {
+    // After CUPTI has registered its own handler, so that ours runs before it; and before anybody
+    // can see that it is on, so that a process that ends then is not too early.
+    if (!finish_is_registered.exchange(true)) atexit(&finish_session);
     note_versions();
     set_fact(wire::Fact::kCuptiSource, "on");
     state.store(State::kOn, std::memory_order_release);
-    // After CUPTI has registered its own handler, so that ours runs before it.
-    if (!finish_is_registered.exchange(true)) atexit(&finish_session);
     if (phase() == Phase::kOver && take_over()) cuda_capture.leave();  // it ended meanwhile
     return;
   }

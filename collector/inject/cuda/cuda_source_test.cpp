@@ -406,6 +406,9 @@ TEST_P(CudaTest, WhatALateAttachHoldsBackComesAtTheEnd) {
   const auto child = start({"held_late"}, {{"DPROF_CUDA", "yield"}});
   const auto session = recorder_.accept();
   ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(
+      drain_until(*session, [&] { return session->fact(wire::Fact::kCuptiSource) == "on"; }));
+  child->say("go on");
   EXPECT_EQ(child->wait(), 0);
   EXPECT_TRUE(drain_until(*session, [&] { return session->header().clean_end.load() != 0; }));
   EXPECT_TRUE(drain_until(*session, [&] { return activities().count("last words") != 0; }));
