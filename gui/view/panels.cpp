@@ -406,17 +406,6 @@ int draw_message_in(const std::string& title, const std::string& text,
   return y + 16;
 }
 
-std::string words_of(const analyzer::FirstLook& look) {
-  std::string text =
-      say("{} on {}", say_count(look.ranks, "{} rank", "{} ranks", format_count(look.ranks)),
-          say_count(look.hosts, "{} host", "{} hosts", format_count(look.hosts)));
-  if (!look.steps) return text;
-  return text +
-         say(" · {} · median {}",
-             say_count(look.steps->count, "{} step", "{} steps", format_count(look.steps->count)),
-             format_duration({look.steps->median_ns}));
-}
-
 }  // namespace
 
 DrawList draw_message(const std::string& title, const std::string& text,
@@ -438,7 +427,12 @@ DrawList draw_opening(const std::string& title, const std::string& stage, double
     y = draw_wrapped(text, {(width - room) / 2, y}, room, kPanelLine,
                      {.role = role, .font = font, .align = Align::kCentre}, measure, list);
   };
-  line(words_of(*look), Role::kText, Font::kBold);
+  if (const auto& steps = look->steps) {  // ranks and hosts are in the title
+    line(say("{} · median {}",
+             say_count(steps->count, "{} step", "{} steps", format_count(steps->count)),
+             format_duration({steps->median_ns})),
+         Role::kText, Font::kBold);
+  }
   if (look->slow && look->slow->empty())
     line(say("no rank's own work stands out"), Role::kText, Font::kBody);
   if (look->slow) {

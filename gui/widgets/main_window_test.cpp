@@ -348,8 +348,7 @@ TEST_F(MainWindowTest, TheFirstLookIsShownWhileARunIsOpened) {
   first.steps->median_ns = 80'000'000;
   first.slow.emplace().push_back({517, "node-64", 7'900'000});
   pane.show_first(first);
-  EXPECT_NE(shown().find("1,024 ranks on 128 hosts · 100 steps · median 80"), std::string::npos)
-      << shown();
+  EXPECT_NE(shown().find("100 steps · median 80"), std::string::npos) << shown();
   EXPECT_NE(shown().find("rank 517 on node-64: own delay 7.9 ms per step"), std::string::npos);
   EXPECT_NE(shown().find("preliminary"), std::string::npos);
   first.slow->clear();
