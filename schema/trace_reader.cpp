@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <mutex>
+#include <set>
 
 #include "schema/ddl.h"
 
@@ -59,8 +61,42 @@ Result<int64_t> check_version(const Database& trace) {
   return *version;
 }
 
+// A file's version and the SQL of its tables and views; "" where that cannot be read.
+std::string schema_of(const Database& trace, int64_t version) {
+  std::string text = std::to_string(version);
+  Result<Statement> statement = trace.prepare("SELECT sql FROM sqlite_schema");
+  if (!statement.ok()) return {};
+  Result<bool> row = statement->step();
+  for (; row.ok() && *row; row = statement->step()) text.append("\n").append(statement->text(0));
+  return row.ok() ? text : std::string();
+}
+
+// Schemas in which all columns were found: the thousands of traces of a run have one, and looking
+// for each column takes most of the time to open one.
+class CompleteSchemas {
+ public:
+  static CompleteSchemas& of_process() {
+    static CompleteSchemas all;
+    return all;
+  }
+  bool contains(const std::string& schema) {
+    const std::lock_guard lock(mutex_);
+    return known_.contains(schema);
+  }
+  void add(std::string schema) {
+    const std::lock_guard lock(mutex_);
+    if (!schema.empty()) known_.insert(std::move(schema));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> known_;
+};
+
 // A file can lie about its version: check that every table and column is really there.
 Status check_columns(const Database& trace, int64_t version) {
+  std::string schema = schema_of(trace, version);
+  if (CompleteSchemas::of_process().contains(schema)) return Done{};
   for (const Table& table : kTables) {
     if (table.since > version) continue;
     const Result<Statement> probe = trace.prepare(
@@ -70,6 +106,7 @@ Status check_columns(const Database& trace, int64_t version) {
                   kDamagedHint);
     }
   }
+  CompleteSchemas::of_process().add(std::move(schema));
   return Done{};
 }
 
