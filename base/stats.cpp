@@ -21,6 +21,20 @@ T middle(std::vector<T> values) {
   return lower + (*upper - lower) / 2;
 }
 
+// Of sorted values without one that equals `one`.
+double middle_without(const std::vector<double>& sorted, double one) {
+  if (sorted.size() < 2) return 0;
+  const auto gap = static_cast<size_t>(std::ranges::lower_bound(sorted, one) - sorted.begin());
+  const auto left = [&](size_t i) { return sorted[i < gap ? i : i + 1]; };
+  const size_t n = sorted.size() - 1;
+  const double upper = left(n / 2);
+  if (n % 2 == 1) return upper;
+  const double lower = left(n / 2 - 1);
+  return lower + (upper - lower) / 2;
+}
+
+constexpr double kMadToDeviation = 1.4826;
+
 }  // namespace
 
 double median(std::vector<double> values) { return middle(std::move(values)); }
@@ -33,7 +47,30 @@ double mad_n(const std::vector<double>& values) {
   const double centre = median(values);
   std::vector<double> distances(values.size());
   std::ranges::transform(values, distances.begin(), [&](double x) { return std::abs(x - centre); });
-  return 1.4826 * median(std::move(distances));
+  return kMadToDeviation * median(std::move(distances));
+}
+
+LeaveOneOut::LeaveOneOut(std::vector<double> values) : sorted_(std::move(values)) {
+  std::ranges::sort(sorted_);
+  if (sorted_.empty()) return;
+  // Which value is missing matters only by its side of the middle.
+  const size_t half = sorted_.size() / 2;
+  for (const size_t missing : {size_t{0}, half - (half > 0 ? 1 : 0), half, sorted_.size() - 1}) {
+    const double centre = median_without(sorted_[missing]);
+    if (std::ranges::count(around_, centre, &Around::centre) != 0) continue;
+    Around& around = around_.emplace_back(Around{.centre = centre, .distances = {}});
+    for (const double value : sorted_) around.distances.push_back(std::abs(value - centre));
+    std::ranges::sort(around.distances);
+  }
+}
+
+double LeaveOneOut::median_without(double one) const { return middle_without(sorted_, one); }
+
+double LeaveOneOut::mad_n_without(double one) const {
+  const double centre = median_without(one);
+  const auto around = std::ranges::find(around_, centre, &Around::centre);
+  if (around == around_.end()) return 0;
+  return kMadToDeviation * middle_without(around->distances, std::abs(one - centre));
 }
 
 double quantile(std::vector<double> values, double q) {

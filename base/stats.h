@@ -25,6 +25,24 @@ inline constexpr double kOneSided95 = 1.645;
 // ignores outliers.
 [[nodiscard]] double mad_n(const std::vector<double>& values);
 
+// median() and mad_n() of some values without one of them: O(n log n) once, then O(log n) each.
+class LeaveOneOut {
+ public:
+  explicit LeaveOneOut(std::vector<double> values);
+  // `one` must be one of the values.
+  [[nodiscard]] double median_without(double one) const;
+  [[nodiscard]] double mad_n_without(double one) const;
+
+ private:
+  struct Around {
+    double centre = 0;
+    std::vector<double> distances;  // sorted
+  };
+
+  std::vector<double> sorted_;
+  std::vector<Around> around_;  // for each median that can be left: three at most
+};
+
 // Linear interpolation between order statistics; q in 0…1. 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
 namespace dprof {
 namespace {
 
@@ -21,6 +24,27 @@ TEST(StatsTest, ASeriesTakesTheValuesOfAnotherOneByTheirPlaces) {
   EXPECT_EQ(quantile_of_sorted(sorted, 0), 10);
   EXPECT_EQ(quantile_of_sorted(sorted, 1), 30);
   EXPECT_NEAR(quantile_of_sorted(sorted, 1.0 / 3), 15, 1e-9);
+}
+
+// Exactly, also where values are equal.
+TEST(StatsTest, WithoutOneIsAsOfTheOthers) {
+  std::mt19937_64 random(7);
+  for (const size_t n : {1, 2, 3, 4, 5, 8, 9, 50, 51}) {
+    for (const double resolution : {1.0, 1e-6}) {
+      std::vector<double> values;
+      for (size_t i = 0; i < n; ++i) {
+        const double value = std::normal_distribution<double>(3, 2)(random);
+        values.push_back(std::round(value / resolution) * resolution);
+      }
+      const LeaveOneOut leave_one_out(values);
+      for (size_t i = 0; i < n; ++i) {
+        std::vector<double> others = values;
+        others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+        EXPECT_EQ(leave_one_out.median_without(values[i]), median(others));
+        EXPECT_EQ(leave_one_out.mad_n_without(values[i]), mad_n(others));
+      }
+    }
+  }
 }
 
 TEST(StatsTest, MadIgnoresOneOutlier) {

@@ -57,7 +57,8 @@ std::vector<Series> excess_by(size_t ranks, size_t steps, const Roles& roles, co
 // One view of the ranks: all of their own work, or one kind of it.
 struct View {
   const std::vector<Series>* excess = nullptr;
-  std::vector<double> typical;  // of each rank
+  std::vector<double> typical;     // of each rank
+  std::vector<LeaveOneOut> peers;  // the same by set of ranks that are compared
   double prior = limit::kPrior;
 };
 
@@ -114,11 +115,16 @@ class Detector {
  private:
   template <typename Get>
   View view(const Get& get, const std::vector<Series>* excess, double prior) const {
-    View result{.excess = excess, .typical = {}, .prior = prior};
+    View result{.excess = excess, .typical = {}, .peers = {}, .prior = prior};
     for (size_t r = 0; r < work_.own_ns.size(); ++r) {
       Series series;
       for (size_t s = 0; s < work_.steps.size(); ++s) series.push_back(get(r, s));
       result.typical.push_back(static_cast<double>(median_ns(std::move(series))));
+    }
+    for (const std::vector<size_t>& set : roles_.sets) {
+      std::vector<double> of_set;
+      for (const size_t r : set) of_set.push_back(result.typical[r]);
+      result.peers.emplace_back(std::move(of_set));
     }
     return result;
   }
@@ -140,13 +146,12 @@ class Detector {
 
   // Spread between ranks that can arise by chance.
   [[nodiscard]] double spread(const View& view, size_t rank) const {
-    std::vector<double> others;
-    for (const size_t r : roles_.sets[*roles_.set_of[rank]]) {
-      if (r != rank) others.push_back(view.typical[r]);
-    }
-    const double centre = std::abs(median(others));
-    return std::max(
-        {others.size() > 2 ? mad_n(others) : 0.0, view.prior * centre, limit::kLeastScale * step_});
+    const size_t set = *roles_.set_of[rank];
+    const double own = view.typical[rank];
+    const double centre = std::abs(view.peers[set].median_without(own));
+    const bool enough = roles_.sets[set].size() > 3;
+    return std::max({enough ? view.peers[set].mad_n_without(own) : 0.0, view.prior * centre,
+                     limit::kLeastScale * step_});
   }
 
   [[nodiscard]] bool stands_out(const View& view, size_t rank, const Series& excess) const {
