@@ -130,9 +130,10 @@ TEST(RenderJson, ResultsHaveTheKeysOfTheContract) {
   EXPECT_TRUE(json["point_to_point"][1]["transfer_ns"].is_null());
   EXPECT_EQ(json["phases"][1], Json::parse(R"({"name": "serve",
       "per_rank": [{"rank": 1, "per_step": 6.0, "mean_ns": 3000000}]})"));
-  EXPECT_THAT(keys_of(json["stragglers"][0]),
-              ElementsAre("rank", "shape", "cause", "own_delay_ns", "cost_ns", "bound_ns", "n",
-                          "confidence", "evidence", "host", "host_ranks", "role", "onset_step"));
+  EXPECT_THAT(
+      keys_of(json["stragglers"][0]),
+      ElementsAre("rank", "shape", "cause", "own_delay_ns", "cost_ns", "bound_ns", "n",
+                  "confidence", "evidence", "host", "host_ranks", "role", "onset_step", "group"));
   EXPECT_TRUE(json["stragglers"][0]["host"].is_null());
   EXPECT_EQ(json["stragglers"][0]["onset_step"], 30);
   EXPECT_EQ(json["detection"], Json::parse(R"({"floor_ns": 4000000, "power": 0.95,

@@ -105,10 +105,14 @@ bool is_stage(const Straggler& s) {
   return !s.host_ranks.empty() && s.host.empty() && !s.role.empty();
 }
 
-// "rank 3", "host b (ranks 4, 5, 6, 7)", "stage 4 of 4 (ranks 6, 7)"; for a host without a recorded
-// name "the host of ranks 4, 5".
+// Ranks that work together.
+bool is_group(const Straggler& s) { return !s.group.empty(); }
+
+// "rank 3", "host b (ranks 4, 5, 6, 7)", "stage 4 of 4 (ranks 6, 7)", "ranks 4, 5"; for a host
+// without a recorded name "the host of ranks 4, 5".
 std::string culprit(const Straggler& s) {
   if (s.host_ranks.empty()) return fmt::format("rank {}", *s.rank);
+  if (is_group(s)) return list_of(s.host_ranks);
   if (is_stage(s)) return fmt::format("{} ({})", s.role, list_of(s.host_ranks));
   if (s.host.empty()) return fmt::format("the host of {}", list_of(s.host_ranks));
   return fmt::format("host {} ({})", s.host, list_of(s.host_ranks));
@@ -125,8 +129,13 @@ std::string straggler_title(const RuleInput& input, const Verdict& v) {
     return fmt::format("a different rank is late each time: +{} per step ({})", ms(s.cost_ns),
                        format_share(share_of(input, s.cost_ns)));
   }
-  if (!v.named) return fmt::format("{} is slower than its peers: {}", culprit(s), cost);
-  const std::string who_holds = fmt::format("{} holds everyone up", culprit(s));
+  if (!v.named) {
+    return fmt::format("{} {}: {}", culprit(s),
+                       is_group(s) ? "are slower than their peers" : "is slower than its peers",
+                       cost);
+  }
+  const std::string who_holds = fmt::format(
+      "{} {}", culprit(s), is_group(s) ? "together hold everyone up" : "holds everyone up");
   if (s.shape == "persistent") return fmt::format("{}: {}", who_holds, cost);
   return fmt::format("{} {}: {}", who_holds,
                      s.shape == "periodic" ? "at regular intervals" : "now and then", cost);
@@ -135,20 +144,27 @@ std::string straggler_title(const RuleInput& input, const Verdict& v) {
 std::string straggler_detail(const RuleInput& input, const Verdict& v) {
   const Straggler& s = v.straggler;
   const std::string without =
-      fmt::format("without it a step takes {} ± {}", ms(v.step_ns), ms(s.bound_ns));
+      fmt::format("without {} a step takes {} ± {}", is_group(s) ? "them" : "it", ms(v.step_ns),
+                  ms(s.bound_ns));
+  const std::string whose = is_group(s) ? fmt::format("rank {}'s", *s.rank)
+                            : s.rank    ? "its"
+                                        : "that rank's";
   std::string detail;
   if (s.cause == "network") {
     detail = without;
   } else if (v.kind.empty()) {
-    detail = fmt::format("its own delay is {} per step, spread over several kinds of work; {}",
-                         ms(s.own_delay_ns), without);
+    detail = fmt::format("{} own delay is {} per step, spread over several kinds of work; {}",
+                         whose, ms(s.own_delay_ns), without);
   } else {
     detail =
-        fmt::format("{} {} is {}{}, the other ranks' median {}; {}", s.rank ? "its" : "that rank's",
-                    v.kind, ms(v.kind_ns), s.shape == "persistent" ? "" : " in those steps",
-                    ms(v.peers_kind_ns), without);
+        fmt::format("{} {} is {}{}, the other ranks' median {}; {}", whose, v.kind, ms(v.kind_ns),
+                    s.shape == "persistent" ? "" : " in those steps", ms(v.peers_kind_ns), without);
   }
   if (s.onset_step) detail += fmt::format("; since step {}", *s.onset_step);
+  if (is_group(s)) {
+    detail += fmt::format(
+        "; the ranks of {} wait for each other, so the price is that of all of them", s.group);
+  }
   if (!s.role.empty() && !is_stage(s)) detail += fmt::format("; compared with {}", s.role);
   const bool two = input.report.breakdown && input.report.breakdown->per_rank.size() == 2;
   if (two && v.named) detail += "; with two ranks this is only relative to the other one";

@@ -141,6 +141,22 @@ TEST(RulesTest, AWholeStageIsNoHost) {
   EXPECT_THAT(f.ranks, ElementsAre(2, 3));
 }
 
+TEST(RulesTest, RanksThatWorkTogetherHaveOnePrice) {
+  Verdict v = verdict(2, 15 * kNsPerMs, true);
+  v.straggler.host_ranks = {2, 3};
+  v.straggler.group = "tensor_1";
+  const Finding f = found_all(report_of(4), {v}).front();
+  EXPECT_THAT(f.title,
+              ::testing::StartsWith("ranks 2, 3 together hold everyone up: +15.0 ms per step"));
+  EXPECT_THAT(f.detail, HasSubstr("rank 2's input wait is 48.0 ms"));
+  EXPECT_THAT(f.detail, HasSubstr("without them a step takes 85.0 ms"));
+  EXPECT_THAT(f.detail, HasSubstr("the ranks of tensor_1 wait for each other"));
+  EXPECT_THAT(f.ranks, ElementsAre(2, 3));
+  v.named = false;
+  EXPECT_THAT(found_all(report_of(4), {v}).front().title,
+              ::testing::StartsWith("ranks 2, 3 are slower than their peers"));
+}
+
 TEST(RulesTest, AHostWithoutANameIsThatOfItsRanks) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
   v.straggler.host_ranks = {2, 3};

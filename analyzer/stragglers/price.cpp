@@ -373,6 +373,8 @@ std::vector<Price> Prices::of(const std::vector<std::vector<Suspect>>& groups) c
     double error = 0;
     for (const Delay& delay : delays[g]) error = std::max(error, delay.error_ns);
     prices.push_back(price_of(shares[g], error));
+    if (groups[g].size() > 1)
+      prices.back().first_alone_ns = std::llround(mean_of(gain({delays[g].front()})));
   }
   return prices;
 }

@@ -25,6 +25,8 @@ struct Price {
   // The cost before rank:R=peers confirmed no more than this; nullopt = it was confirmed, or not
   // checked.
   std::optional<int64_t> unconfirmed_ns = {};
+  // Of several ranks: the gain without the first one's delay only.
+  std::optional<int64_t> first_alone_ns = {};
 };
 
 // The price of a lasting delay of this rank. If replacing its own work by its peers' (--what-if

@@ -23,14 +23,15 @@ struct Straggler {
   int64_t n = 0;             // steady steps from which it was computed
   double confidence = 0;     // 0…1
   std::vector<Evidence> evidence;
-  // If most ranks of a node share the verdict: that node and these ranks; `rank` is then the most
-  // expensive of them. Else empty.
+  // If most ranks of a node, a stage or a group share the verdict: `host_ranks` are these ranks,
+  // the price is theirs together, and `rank` is the slowest of them. `host`: that node. Else empty.
   std::string host;
   std::vector<int> host_ranks;
   std::string role;                   // that of its peers: "stage 3 of 4"; empty = all ranks
   std::optional<int64_t> onset_step;  // its first step, if it began within the steady steps
+  std::string group;                  // of these ranks: "pipeline 2 of 4", or a communicator; or ""
   DPROF_FIELDS(rank, shape, cause, own_delay_ns, cost_ns, bound_ns, n, confidence, evidence, host,
-               host_ranks, role, onset_step);
+               host_ranks, role, onset_step, group);
 };
 
 // The detection limit of the comparison: nothing is claimed below it.

@@ -96,6 +96,8 @@ Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Ma
         roles.of[r] = {.name = stage_words(pipelines->of[r].stage, pipelines->stages),
                        .is_stage = true};
       }
+      for (size_t p = 0; pipelines->replicas > 1 && p < pipelines->replicas; ++p)
+        roles.pipelines.push_back(pipelines->with_replica(p));
     }
   }
   make_sets(roles);

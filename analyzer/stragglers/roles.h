@@ -26,6 +26,8 @@ struct Roles {
   std::vector<std::vector<size_t>> sets;  // compared within themselves; they can overlap
   // The set in which a rank is judged; nullopt = none.
   std::vector<std::optional<size_t>> set_of;
+  // Ranks of each pipeline, where several share the data.
+  std::vector<std::vector<size_t>> pipelines;
   // Ranks that are alone in their role are compared with all others but servers.
   [[nodiscard]] bool alone(size_t rank) const;
 };

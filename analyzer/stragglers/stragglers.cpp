@@ -21,12 +21,13 @@
 namespace dprof::analyzer {
 namespace {
 
-// Suspects that share a host or a stage, and their verdict.
+// Suspects that share a host, a stage or a group, and their verdict.
 struct RankGroup {
   std::vector<Suspect> suspects;  // the largest excess first
   Cause cause;                    // of the first
   std::string host;
   std::string role;
+  std::string together;  // name of the group that works together
 };
 
 class Judge {
@@ -141,7 +142,7 @@ class Judge {
            static_cast<double>(suspects) >= limit::kOfHost * static_cast<double>(members);
   }
 
-  std::vector<RankGroup> grouped(std::vector<Suspect> suspects) {
+  std::vector<RankGroup> grouped(const std::vector<Suspect>& suspects) {
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_host;  // and cause
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_stage;
     std::map<std::string, size_t> on_host;
@@ -160,9 +161,8 @@ class Judge {
     }
     std::vector<bool> taken(suspects.size(), false);
     std::vector<RankGroup> groups;
-    const auto take = [&](const std::vector<size_t>& which, std::string host, std::string role) {
-      RankGroup group{
-          .suspects = {}, .cause = {}, .host = std::move(host), .role = std::move(role)};
+    const auto take = [&](const std::vector<size_t>& which) -> RankGroup& {
+      RankGroup group;
       size_t first = which.front();
       for (const size_t i : which) {
         taken[i] = true;
@@ -173,20 +173,75 @@ class Judge {
       for (const size_t i : which) {
         if (i != first) group.suspects.push_back(suspects[i]);
       }
-      groups.push_back(std::move(group));
+      return groups.emplace_back(std::move(group));
+    };
+    const auto are_free = [&](const std::vector<size_t>& which) {
+      return std::ranges::none_of(which, [&](size_t i) { return taken[i]; });
     };
     for (const auto& [key, which] : by_stage) {
-      if (is_shared(which.size(), in_stage[key.first], ranks())) take(which, {}, key.first);
+      if (is_shared(which.size(), in_stage[key.first], ranks())) take(which).role = key.first;
     }
     for (const auto& [key, which] : by_host) {
-      const bool free = std::ranges::none_of(which, [&](size_t i) { return taken[i]; });
-      if (free && is_shared(which.size(), on_host[key.first], ranks()))
-        take(which, host_name(*suspects[which.front()].rank), {});
+      if (are_free(which) && is_shared(which.size(), on_host[key.first], ranks()))
+        take(which).host = host_name(*suspects[which.front()].rank);
+    }
+    for (const auto& [name, which] : working_together(suspects, causes)) {
+      if (are_free(which)) take(which).together = name;
     }
     for (size_t i = 0; i < suspects.size(); ++i) {
-      if (!taken[i]) take({i}, {}, suspects[i].rank ? roles_.of[*suspects[i].rank].name : "");
+      if (!taken[i]) take({i}).role = suspects[i].rank ? roles_.of[*suspects[i].rank].name : "";
     }
     return groups;
+  }
+
+  // Ranks that pass each other their results, by name: pipelines, and communicators of the steps.
+  [[nodiscard]] std::vector<std::pair<std::string, std::vector<size_t>>> working_groups() const {
+    std::vector<std::pair<std::string, std::vector<size_t>>> all;
+    for (size_t p = 0; p < roles_.pipelines.size(); ++p)
+      all.emplace_back(fmt::format("pipeline {} of {}", p + 1, roles_.pipelines.size()),
+                       roles_.pipelines[p]);
+    std::vector<bool> in_steps(c_.matching.groups.size(), false);
+    for (const Instance& instance : c_.matching.instances)
+      in_steps[instance.group] = in_steps[instance.group] || instance.step.has_value();
+    std::map<size_t, size_t> entry_of;  // by digest
+    for (size_t r = 0; r < ranks(); ++r) entry_of[c_.steps.ranks[r]] = r;
+    for (size_t g = 0; g < c_.matching.groups.size(); ++g) {
+      if (!in_steps[g]) continue;
+      std::vector<size_t> members;
+      for (const size_t digest : c_.matching.groups[g].digests) {
+        if (const auto entry = entry_of.find(digest); entry != entry_of.end())
+          members.push_back(entry->second);
+      }
+      all.emplace_back(c_.matching.groups[g].name, std::move(members));
+    }
+    return all;
+  }
+
+  // Suspects that share a cause and most of a group: ranks that wait for each other all the time
+  // hide each other's delays, so that none of them has a price alone. The largest set first.
+  [[nodiscard]] std::vector<std::pair<std::string, std::vector<size_t>>> working_together(
+      const std::vector<Suspect>& suspects, const std::vector<Cause>& causes) const {
+    std::map<size_t, size_t> lasting;  // by rank
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      if (suspects[i].rank && suspects[i].shape == Shape::kPersistent)
+        lasting[*suspects[i].rank] = i;
+    }
+    std::vector<std::pair<std::string, std::vector<size_t>>> shared;
+    if (lasting.size() < 2) return shared;
+    for (const auto& [name, members] : working_groups()) {
+      std::map<std::string, std::vector<size_t>> by_cause;
+      for (const size_t rank : members) {
+        if (const auto one = lasting.find(rank); one != lasting.end())
+          by_cause[causes[one->second].word].push_back(one->second);
+      }
+      for (auto& [word, which] : by_cause) {
+        if (is_shared(which.size(), members.size(), ranks()))
+          shared.emplace_back(name, std::move(which));
+      }
+    }
+    std::ranges::stable_sort(shared, std::greater{},
+                             [](const auto& set) { return set.second.size(); });
+    return shared;
   }
 
   static int64_t total(const Suspect& suspect) {
@@ -236,6 +291,7 @@ class Judge {
     s.n = static_cast<int64_t>(work_.steps.size());
     s.role = group.role;
     s.host = group.host;
+    s.group = group.together;
     if (!group.host.empty() || group.suspects.size() > 1) {
       for (const Suspect& suspect : group.suspects) s.host_ranks.push_back(rank_of(*suspect.rank));
       std::ranges::sort(s.host_ranks);
@@ -250,6 +306,11 @@ class Judge {
     verdict.peers_kind_ns = group.cause.peers_ns;
     verdict.named = is_culprit(group, s);
     explain(group, verdict);
+    if (price.first_alone_ns && !group.together.empty()) {
+      verdict.decided_by.push_back(fmt::format(
+          "they work together ({}) and hide each other: without rank {}'s delay only, a step would take {} less",
+          group.together, *s.rank, format_ms({*price.first_alone_ns})));
+    }
     if (price.unconfirmed_ns) {
       verdict.decided_by.push_back(fmt::format(
           "without its excess a step would gain {}; with its peers' own work instead, only {}: the smaller is the cost",
@@ -330,7 +391,8 @@ class Judge {
     if (first.onset)
       by.push_back(fmt::format("it was absent before step {}", s.onset_step.value_or(0)));
     by.push_back(
-        fmt::format("without it, a step would take {} ± {} less: another rank would then be last",
+        fmt::format("without {}, a step would take {} ± {} less: another rank would then be last",
+                    group.together.empty() ? "it" : "the delays of all of them",
                     format_ms({s.cost_ns}), format_ms({s.bound_ns})));
     verdict.refuted_by = {
         "the same job with this rank's process on another machine: "

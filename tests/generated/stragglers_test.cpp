@@ -131,6 +131,51 @@ TEST(GeneratedStragglersTest, SlowNodeIsOneVerdict) {
   EXPECT_THAT(s.host_ranks, ::testing::ElementsAre(4, 5, 6, 7));
 }
 
+// Ranks that wait for each other all the time: the price is that of all of them.
+analyzer::Straggler of_group(const synth::Spec& spec, double* cost_ns) {
+  const Outcome outcome = analysed(spec);
+  EXPECT_EQ(outcome.analysis.report.stragglers->size(), 1U) << named(outcome.analysis.report);
+  *cost_ns = static_cast<double>(*outcome.truth.faults.front().cost_ns);
+  return outcome.analysis.report.stragglers->empty() ? analyzer::Straggler()
+                                                     : outcome.analysis.report.stragglers->front();
+}
+
+TEST(GeneratedStragglersTest, ASlowTensorGroupHasOnePrice) {
+  for (const Shape shape : {Shape::kCpu, Shape::kGpu}) {
+    synth::Spec spec = small(shape, Technique::kTensorData);
+    spec.ranks = 12;
+    spec.faults = {{.name = "slow-forward", .rank = 4, .of = "tensor"}};
+    double cost = 0;
+    const analyzer::Straggler s = of_group(spec, &cost);
+    EXPECT_THAT(s.host_ranks, ::testing::ElementsAre(4, 5));
+    EXPECT_EQ(s.host, "");
+    EXPECT_EQ(s.group, "tensor_2");
+    EXPECT_NEAR(static_cast<double>(s.cost_ns), cost, 0.1 * cost);
+  }
+}
+
+TEST(GeneratedStragglersTest, ASlowPipelineHasOnePrice) {
+  synth::Spec spec = small(Shape::kCpu, Technique::kPipeline);
+  spec.ranks = 8;
+  spec.replicas = 4;
+  spec.faults = {{.name = "slow-forward", .rank = 6, .of = "replica"}};
+  double cost = 0;
+  const analyzer::Straggler s = of_group(spec, &cost);
+  EXPECT_THAT(s.host_ranks, ::testing::ElementsAre(2, 6));
+  EXPECT_EQ(s.group, "pipeline 3 of 4");
+  EXPECT_NEAR(static_cast<double>(s.cost_ns), cost, 0.1 * cost);
+}
+
+TEST(GeneratedStragglersTest, UnrelatedRanksAreNoGroup) {
+  synth::Spec spec = small(Shape::kCpu, Technique::kTensorData);
+  spec.ranks = 12;
+  spec.faults = {{.name = "slow-forward", .rank = 4}, {.name = "slow-forward", .rank = 7}};
+  const Outcome outcome = analysed(spec);
+  EXPECT_EQ(outcome.analysis.report.stragglers->size(), 2U) << named(outcome.analysis.report);
+  for (const analyzer::Straggler& s : *outcome.analysis.report.stragglers)
+    EXPECT_THAT(s.host_ranks, IsEmpty());
+}
+
 class GeneratedHealthyTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GeneratedHealthyTest, NobodyIsNamed) {
