@@ -276,6 +276,30 @@ std::optional<Measured> gloo_on_gpu(const RuleInput& input) {
                   .evidence = evidence_of(input, gloo)};
 }
 
+// What the rank does in a step, and what is sent to and from it; nullopt: not known. No worker can
+// queue behind the others for longer than the server is busy with them.
+std::optional<int64_t> busy_of(const RuleInput& input, int rank) {
+  if (!input.report.breakdown) return std::nullopt;
+  const auto& ranks = input.report.breakdown->per_rank;
+  const auto one = std::ranges::find(ranks, rank, &RankBreakdown::rank);
+  if (one == ranks.end()) return std::nullopt;
+  const auto of = [&](Category category) {
+    return one->category_ns[static_cast<size_t>(category)];
+  };
+  return (one->wall_ns - of(Category::kExposedWait) - of(Category::kIdle)) / steady_steps(input);
+}
+
+// "of which 2/3 is queueing behind the other workers"
+std::string queueing_words(size_t workers, bool busy_for_less, bool culprits, int64_t busy_ns) {
+  const std::string share = fmt::format("{}/{}", workers - 1, workers);
+  if (busy_for_less) {
+    return fmt::format("but the server is busy for {} only, {} of that with the other workers",
+                       ms(busy_ns), share);
+  }
+  return fmt::format("{} {} is queueing behind the other workers",
+                     culprits ? "and of the rest" : "of which", share);
+}
+
 std::optional<Measured> server_bottleneck(const RuleInput& input) {
   if (input.matching == nullptr || !input.report.overlap || steady_steps(input) <= 0) return {};
   const std::vector<Message>& messages = input.matching->messages;
@@ -293,16 +317,23 @@ std::optional<Measured> server_bottleneck(const RuleInput& input) {
   }
   if (workers.size() < 2) return {};
   const int64_t wait = median_ns(waits);
+  const int64_t for_culprits = std::min(wait, waiting_for_culprits(input));
   const auto n = static_cast<double>(workers.size());
   int64_t bytes = 0;
   for (const Message& message : messages) bytes += message.bytes.value_or(0);
-  Measured measured{.cost_ns = static_cast<int64_t>(static_cast<double>(wait) * (1 - 1 / n)),
+  const int64_t queue = wait - for_culprits;
+  const int64_t busy = busy_of(input, *hub).value_or(queue);
+  const auto cost = static_cast<double>(std::min(queue, busy)) * (1 - 1 / n);
+  const bool idle = busy < queue;
+  const std::string queueing = queueing_words(workers.size(), idle, for_culprits != 0, busy);
+  Measured measured{.cost_ns = static_cast<int64_t>(cost),
                     .ranks = {*hub},
                     .figures = {{"hub", *hub},
                                 {"workers", workers.size()},
-                                {"others", workers.size() - 1},
                                 {"bytes", format_bytes(bytes)},
                                 {"wait", ms(wait)},
+                                {"culprits", words_on_culprits(for_culprits)},
+                                {"queueing", queueing},
                                 {"messages", messages.size()}},
                     .evidence = std::vector<Evidence>()};
   const RankDigest* worker = digest_of(input, workers.front());
@@ -463,7 +494,8 @@ constexpr Rule kServerBottleneck = {
     .ids = "M17",
     .finds =
         "every message of the run is sent or received by one rank that does not compute, with at least two workers",
-    .costs = "upper bound: the workers' exposed communication, less one worker's share",
+    .costs =
+        "upper bound: the workers' exposed communication without that for named culprits, at most what the server is busy; less one worker's share",
     .guard = "pipelines; collectives that carry the gradients; below {at least} of the step",
     .advice =
         "use an all-reduce, which uses the links of all ranks (DistributedDataParallel); "
@@ -472,7 +504,7 @@ constexpr Rule kServerBottleneck = {
     .title = "rank {hub} serves {workers} workers through one link: {cost}",
     .detail =
         "every message of the run starts or ends there ({bytes} in total); "
-        "the median worker spends {wait} per step on communication, of which {others}/{workers} is queueing behind the other workers; {upper bound}",
+        "the median worker spends {wait} per step on communication{culprits}, {queueing}; {upper bound}",
     .decided_by = {"all {messages} messages have rank {hub} at one end"},
     .refuted_by = {"a run with half as many workers whose steps take just as long"},
     .measure = server_bottleneck};

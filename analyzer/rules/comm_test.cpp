@@ -285,6 +285,17 @@ TEST(ServerBottleneck, AStarWithAServer) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].ranks, ElementsAre(2));
   EXPECT_EQ(findings[0].cost_ns, 10 * kNsPerMs) << "one of two workers";
+  CommRun late = run;
+  late.verdicts.emplace_back();
+  late.verdicts.back().straggler.cost_ns = 12 * kNsPerMs;
+  EXPECT_EQ(found_comm(late, "comm.server-bottleneck")[0].cost_ns, 10 * kNsPerMs) << "not named";
+  late.verdicts.back().named = true;
+  EXPECT_EQ(found_comm(late, "comm.server-bottleneck")[0].cost_ns, 4 * kNsPerMs);
+  run.set(2, Category::kExposedWait, CommRun::kStep - 6 * kNsPerMs);
+  const Finding idle = found_comm(run, "comm.server-bottleneck")[0];
+  EXPECT_EQ(idle.cost_ns, 3 * kNsPerMs);
+  EXPECT_THAT(idle.detail, HasSubstr("the server is busy for 6.0 ms only, 1/2 of that"));
+  EXPECT_THAT(findings[0].detail, HasSubstr("of which 1/2 is queueing behind the other workers"));
   run.message(0, 1);
   EXPECT_THAT(found_comm(run, "comm.server-bottleneck"), IsEmpty()) << "no star";
 }

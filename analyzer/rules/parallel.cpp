@@ -140,9 +140,11 @@ std::optional<Measured> bubble(const RuleInput& input) {
     if (members.contains(rank.rank)) waits.push_back(rank.exposed_wait_ns / steps);
   }
   const int64_t wait = median_ns(waits);
+  const int64_t for_culprits = std::min(wait, waiting_for_culprits(input));
   const double now = ideal_bubble(n, batches);
   const double then = ideal_bubble(n, kEnoughPerStage * n);
-  const auto cost = static_cast<int64_t>(static_cast<double>(wait) * (1 - then / now));
+  const auto cost =
+      static_cast<int64_t>(static_cast<double>(wait - for_culprits) * (1 - then / now));
   const std::vector<int> ranks(members.begin(), members.end());
   return Measured{.cost_ns = cost,
                   .ranks = ranks,
@@ -151,6 +153,7 @@ std::optional<Measured> bubble(const RuleInput& input) {
                                                                 batches == 1 ? "" : "es")},
                               {"stages", fmt::format("{}", count)},
                               {"wait", ms(wait)},
+                              {"culprits", words_on_culprits(for_culprits)},
                               {"now", format_share(now)},
                               {"enough", fmt::format("{:.0f}", kEnoughPerStage * n)},
                               {"then", format_share(then)}},
@@ -216,13 +219,14 @@ constexpr Rule kBubble = {
     .ids = "M22",
     .finds =
         "a pipeline has fewer than four micro-batches in flight per stage, and its stages wait for each other",
-    .costs = "upper bound: their waiting, less what would remain with four per stage",
+    .costs =
+        "upper bound: their waiting, less that for named culprits and what would remain with four per stage",
     .guard = "no ranges named stage_forward; below {at least} of the step",
     .advice = "use more micro-batches",
     .judged = {.cause = "stage_imbalance", .confidence = 0.6, .at_least = kInfoShare},
     .title = "pipeline stages are idle with only {batches in flight} in flight: {cost}",
     .detail =
-        "the median of {n} ranks waits {wait} per step; "
+        "the median of {n} ranks waits {wait} per step{culprits}; "
         "{stages} equal stages would be idle for {now} of a step, or for {then} with {enough} micro-batches; {upper bound}",
     .decided_by =
         {"{batches} micro-batches per step, by ranges named stage_forward and stage_backward; "

@@ -150,6 +150,26 @@ TEST(Bubble, FewMicroBatches) {
   EXPECT_THAT(found_startup(calm, "parallel.bubble"), IsEmpty()) << "nobody waits";
 }
 
+TEST(Bubble, WaitingForACulpritIsNotItsCost) {
+  CommRun run = pipeline(1);
+  const auto add = [&](int rank, std::string cause, bool named) {
+    Verdict verdict;
+    verdict.straggler.rank = rank;
+    verdict.straggler.cause = std::move(cause);
+    verdict.straggler.cost_ns = 10 * kNsPerMs;
+    verdict.named = named;
+    run.verdicts.push_back(std::move(verdict));
+  };
+  add(1, "compute", true);
+  add(2, "compute", false);  // may be chance
+  add(3, "network", true);   // transfer
+  const Finding f = found_startup(run, "parallel.bubble").at(0);
+  EXPECT_NEAR(static_cast<double>(*f.cost_ns), 31.6e6 * 30 / 40, 0.1e6);
+  EXPECT_THAT(f.detail, HasSubstr("waits 40.0 ms per step, 10.0 ms of it for culprits"));
+  for (Verdict& verdict : run.verdicts) verdict.straggler.cost_ns = 100 * kNsPerMs;
+  EXPECT_THAT(found_startup(run, "parallel.bubble"), IsEmpty()) << "they explain all of it";
+}
+
 TEST(Bubble, ReplicasAreNoStages) {
   CommRun run(8);
   for (int r = 0; r < 6; ++r) {  // even ranks are one pipeline, odd ones the other

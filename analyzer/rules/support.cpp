@@ -86,6 +86,19 @@ int64_t steady_steps(const RuleInput& input) {
 
 double share_of(const RuleInput& input, int64_t ns) { return ratio(ns, median_step(input)); }
 
+int64_t waiting_for_culprits(const RuleInput& input) {
+  int64_t sum = 0;
+  for (const Verdict& v : input.verdicts) {
+    if (v.named && v.straggler.cause != "network") sum += v.straggler.cost_ns;
+  }
+  return sum;
+}
+
+std::string words_on_culprits(int64_t waiting_ns) {
+  if (waiting_ns <= 0) return {};
+  return fmt::format(", {} of it for culprits with findings of their own", ms(waiting_ns));
+}
+
 std::string ms(int64_t ns) { return format_ms({ns}); }
 
 std::string per_step(const RuleInput& input, int64_t ns) {

@@ -32,6 +32,12 @@ inline constexpr size_t kEvidenceRows = 20;
 [[nodiscard]] int64_t steady_steps(const RuleInput& input);         // 0 = no steps
 [[nodiscard]] double share_of(const RuleInput& input, int64_t ns);  // of the median step; 0 without
 
+// What the median rank's waiting would lose without the named culprits, which have findings of
+// their own: its step is shorter by their cost, and its own work is not.
+[[nodiscard]] int64_t waiting_for_culprits(const RuleInput& input);
+// ", 5.0 ms of it for culprits with findings of their own"; "" for 0.
+[[nodiscard]] std::string words_on_culprits(int64_t waiting_ns);
+
 // 0 if `whole` is 0.
 [[nodiscard]] double ratio(auto part, auto whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
