@@ -11,10 +11,10 @@ namespace {
 
 using schema::Function;
 
-constexpr int kMicroBatches = 4;  // unless specified
-constexpr int64_t kStageActivationBytes = 1'048'576;
-constexpr int kForwardQueue = 1;   // of sends to the next stage
-constexpr int kBackwardQueue = 2;  // and to the previous one
+constexpr int kMicroBatches = 4;                             // unless specified
+constexpr int64_t kStageActivationBytes = int64_t{4} << 20;  // of all micro-batches
+constexpr int kForwardQueue = 1;                             // of sends to the next stage
+constexpr int kBackwardQueue = 2;                            // and to the previous one
 
 class PipelineStep {
  public:
@@ -72,7 +72,7 @@ class PipelineStep {
   void send(int to, int queue) {
     sends_.push_back(b_.collective({.group = model_.pipe_group(rank_),
                                     .function = Function::kSend,
-                                    .bytes = kStageActivationBytes,
+                                    .bytes = kStageActivationBytes / batches_,
                                     .peer = to,
                                     .queue = queue,
                                     .slow = slow(to)}));
@@ -82,7 +82,7 @@ class PipelineStep {
   void receive(int from, int queue) {
     const CollectiveCall call{.group = model_.pipe_group(rank_),
                               .function = Function::kRecv,
-                              .bytes = kStageActivationBytes,
+                              .bytes = kStageActivationBytes / batches_,
                               .peer = from,
                               .queue = b_.gpu() ? queue : kInline,
                               .slow = slow(from)};

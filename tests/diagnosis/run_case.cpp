@@ -20,6 +20,7 @@ using nlohmann::ordered_json;
 constexpr int kTries = 14;
 constexpr double kNear = 0.1;
 constexpr double kMostFactor = 64;  // between two tries
+constexpr int kEnoughPerStage = 4;  // micro-batches, as parallel.bubble advises
 
 Result<int64_t> step_of(const synth::Spec& spec) {
   const Result<synth::Truth> truth = synth::execute(spec);
@@ -81,6 +82,38 @@ Result<std::optional<int64_t>> cost_alone(const synth::Spec& spec, const Faults&
   const Result<synth::Truth> truth = synth::execute(only);
   if (!truth.ok()) return fail(truth.error());
   return cost_of(only, *truth, {0, faults.count}, span);
+}
+
+// The run as somebody would start it next who follows the finding, where the generator can: more
+// micro-batches, gradients of half as many bytes, an all-reduce in place of a server.
+std::optional<synth::Spec> as_advised(std::string_view rule, synth::Spec spec) {
+  if (rule == "parallel.bubble") {
+    spec.micro_steps = kEnoughPerStage * spec.ranks / spec.replicas;
+    return spec;
+  }
+  if (rule == "comm.server-bottleneck") {
+    spec.technique = synth::Technique::kDdp;
+    return spec;
+  }
+  if ((rule == "comm.link-saturated" || rule == "comm.exposed-transfer") &&
+      spec.bytes_per_step > 0) {
+    spec.bytes_per_step /= 2;
+    return spec;
+  }
+  return std::nullopt;
+}
+
+// What that gains per step, with the faults as they are.
+std::optional<int64_t> gain_of_advice(std::string_view rule, const synth::Spec& spec,
+                                      const synth::Truth& truth, const Span& span) {
+  const std::optional<synth::Spec> advised = as_advised(rule, spec);
+  if (!advised) return std::nullopt;
+  const Result<synth::Truth> changed = synth::execute(*advised);
+  if (!changed.ok()) return std::nullopt;
+  const std::optional<double> now = period(truth, span);
+  const std::optional<double> then = period(*changed, span);
+  if (!now || !then) return std::nullopt;
+  return std::llround(*now - *then);
 }
 
 void turn(Case& one, double by) {
@@ -181,6 +214,10 @@ Status add_truth(const Case& one, const synth::Truth& truth, const analyzer::Rep
   }
   const double step = period(truth, span).value_or(static_cast<double>(truth.step_ns));
   line["step_ns"] = std::llround(step);
+  if (!one.expected.empty() && report.findings && !report.findings->empty()) {
+    if (const auto gain = gain_of_advice(report.findings->front().rule, one.spec, truth, span))
+      line["finding"]["gain_ns"] = *gain;
+  }
   line["impact"] = 0.0;
   line["expected"] = ordered_json::array();
   size_t known = 0;
@@ -278,9 +315,9 @@ Result<ordered_json> run_case(const Case& one, const std::filesystem::path& scra
                        {"kind", one.kind},
                        {"size", one.size},
                        {"spec", json_of(one.spec)}};
+  add_report(analysis->report, line);
   const Status judged = add_truth(one, *truth, analysis->report, line);
   if (!judged.ok()) return fail(judged.error());
-  add_report(analysis->report, line);
   if (vary) line["varied"] = std::move(varied);
   line["rows"] = truth->rows;
   const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };

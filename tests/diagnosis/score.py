@@ -80,6 +80,13 @@ class Judged:
         about = not expected[0]["ranks"] or not ranks or bool(ranks & set(expected[0]["ranks"]))
         return about and (not expected[0]["causes"] or finding["cause"] in expected[0]["causes"])
 
+    @property
+    def first_is_worth_it(self):
+        """Or what it advises truly gains more than the culprit costs."""
+        right = self.first_is_right
+        gain = (self.line.get("finding") or {}).get("gain_ns")
+        return right if right is not False or gain is None else gain > self.line["expected"][0]["cost_ns"]
+
     def reason(self):
         """Why it counts as a miss, in words; "" = all of it is right."""
         if self.failed:
@@ -191,6 +198,8 @@ class Score:
         self.cost_within = Rate(sum(error <= 0.15 for error in errors), len(errors))
         firsts = [run.first_is_right for run in faults if run.first_is_right is not None]
         self.first = Rate(sum(firsts), len(firsts))
+        worth = [run.first_is_worth_it for run in faults if run.first_is_worth_it is not None]
+        self.first_worth = Rate(sum(worth), len(worth))
 
 
 def at_least(runs, impact):
@@ -215,4 +224,4 @@ def summary(runs):
     return {"runs": len(runs), "failed": sum(bool(run.failed) for run in runs), "precision_10": full.precision,
             "recall_10": full.recall, "precision_3": floor.precision, "recall_3": floor.recall, "cause_10": full.cause,
             "cause_3": floor.cause, "shape_10": full.shape, "cost_within_15_10": full.cost_within,
-            "first_finding_3": floor.first, "cost_within_15_3": floor.cost_within, "false_alarms": false_alarms(runs)}
+            "first_finding_3": floor.first, "first_worth_3": floor.first_worth, "cost_within_15_3": floor.cost_within, "false_alarms": false_alarms(runs)}

@@ -124,6 +124,16 @@ class Figures(unittest.TestCase):
         self.assertFalse(judged([expected([1])]).first_is_right)
         self.assertIsNone(judged().first_is_right)
 
+    def test_another_first_finding_is_worth_it_if_following_it_gains_more(self):
+        def worth(gain_ns, ranks=()):
+            finding = {"ranks": list(ranks), "cause": "network", "gain_ns": gain_ns}
+            return judged([expected([1], cost_ns=10_000_000)], finding=finding).first_is_worth_it
+        self.assertTrue(worth(11_000_000))
+        self.assertFalse(worth(9_000_000))
+        self.assertFalse(worth(None))
+        self.assertTrue(judged([expected([1])], finding={"ranks": [1], "cause": "compute"}).first_is_worth_it)
+        self.assertIsNone(judged().first_is_worth_it)
+
     def test_precision_counts_healthy_runs_too(self):
         runs = [judged([expected([1])], [straggler(1)]), judged(named=[straggler(0)])]
         score = from_impact(runs, FLOOR)
