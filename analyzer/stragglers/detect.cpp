@@ -91,7 +91,8 @@ class Detector {
       if (!roles_.set_of[r]) continue;
       std::optional<Suspect> one = lasting(r);
       if (!one)
-        one = occasional(spikes_.front(), r, excess_.total, false, limit::kGreatShare * step_);
+        one = occasional(spikes_.front(), r, excess_.total, compared(), false,
+                         limit::kGreatShare * step_);
       if (!one) one = evident(r);
       if (one) suspects.push_back(*std::move(one));
     }
@@ -207,12 +208,18 @@ class Detector {
     }
   }
 
+  // Ranks with peers: not a server.
+  [[nodiscard]] size_t compared() const {
+    return static_cast<size_t>(
+        std::ranges::count_if(roles_.set_of, [](const auto& set) { return set.has_value(); }));
+  }
+
   // By a kind of time that is normally absent.
   [[nodiscard]] std::optional<Suspect> evident(size_t rank) const {
     for (size_t v = 1; v < views_.size(); ++v) {
       if (spikes_[v].empty()) continue;
-      std::optional<Suspect> one =
-          occasional(spikes_[v], rank, *views_[v].excess, true, limit::kGreatShare * step_);
+      std::optional<Suspect> one = occasional(spikes_[v], rank, *views_[v].excess, compared(), true,
+                                              limit::kGreatShare * step_);
       if (!one) continue;
       one->excess_ns = excess_.total[rank];
       return one;

@@ -27,6 +27,7 @@ struct Suspect {
   std::vector<size_t> when;        // entries of OwnWork::steps in which it shows
   std::vector<int64_t> excess_ns;  // per entry of OwnWork::steps: own work beyond the peers' median
   double share = 0;                // of the steps in which it shows
+  double chance = 0;               // that its few spikes are one rank's by luck
   std::optional<size_t> onset;     // entry of OwnWork::steps from which it lasts; none = always
   // Only if rotating.
   std::vector<Turn> turns;     // by step; of several in one step the latest first

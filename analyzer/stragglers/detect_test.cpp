@@ -176,6 +176,41 @@ TEST(DetectTest, ShapesOfSpikes) {
   EXPECT_EQ(shape_of(turning), "rotating");
 }
 
+// The last rank of a quiet job has long steps of these sizes, in percent of a step.
+OwnWork with_long_steps(int ranks, const std::vector<int64_t>& sizes) {
+  OwnWork work = work_of({.ranks = ranks, .steps = 50, .spike_rate = 0}, 3);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    work.own_ns.back()[5 + 11 * i] += sizes[i] * (kDetectStep / 100);
+  return work;
+}
+
+TEST(DetectTest, FewLongStepsOfOneSizeAreOneRanksIfChanceHardlyPutsThemThere) {
+  const std::vector<Suspect> of_eight = suspects_in(with_long_steps(8, {90, 92, 91}));
+  ASSERT_EQ(of_eight.size(), 1U);
+  EXPECT_EQ(of_eight.front().rank, 7U);
+  EXPECT_EQ(of_eight.front().shape, Shape::kTransient);
+  EXPECT_NEAR(of_eight.front().chance, 1.0 / 64, 1e-4);
+  EXPECT_TRUE(suspects_in(with_long_steps(8, {90, 91})).empty()) << "two have no rate";
+  EXPECT_TRUE(suspects_in(with_long_steps(8, {90, 60, 140})).empty()) << "sizes of hiccups";
+  EXPECT_TRUE(suspects_in(with_long_steps(4, {90, 92, 91})).empty()) << "chance: 1 in 16";
+  EXPECT_EQ(suspects_in(with_long_steps(4, {90, 92, 91, 92})).size(), 1U);
+  EXPECT_TRUE(suspects_in(with_long_steps(2, {90, 92, 91, 92})).empty()) << "chance: 1 in 8";
+  OwnWork two_have = with_long_steps(8, {90, 92, 91, 92});
+  two_have.own_ns[5][30] += kDetectStep;
+  EXPECT_TRUE(suspects_in(two_have).empty());
+}
+
+TEST(DetectTest, HiccupsOfAllSizesAreHardlyEverOfOneSizeAndOnOneRank) {
+  for (const int ranks : {4, 8}) {
+    size_t suspected = 0;
+    for (uint64_t seed = 0; seed < 1000; ++seed) {
+      const Job job{.ranks = ranks, .steps = 50, .spike_rate = 4.0 / (50 * ranks)};
+      suspected += suspects_in(work_of(job, seed)).empty() ? 0 : 1;
+    }
+    EXPECT_LE(suspected, 3U) << ranks;
+  }
+}
+
 TEST(DetectTest, OnsetIsWhereItBegan) {
   for (const size_t begin : {20U, 50U, 80U}) {
     OwnWork work = work_of({.ranks = 4, .spike_rate = 0}, begin);

@@ -73,6 +73,13 @@ bool are_alike(const Series& excess, const std::vector<size_t>& spikes) {
   return mad_n(sizes) <= limit::kAlike * median(sizes);
 }
 
+// Few are, if even the largest is hardly larger than the smallest: a median says little of three.
+bool are_all_alike(const Series& excess, const std::vector<size_t>& spikes) {
+  const std::vector<double> sizes = sizes_of(excess, spikes);
+  const auto [least, most] = std::ranges::minmax(sizes);
+  return most - least <= limit::kAlike * median(sizes);
+}
+
 // Probability of at least `least` of `n` events with probability p each.
 double tail_of(size_t least, size_t n, double p) {
   double tail = 0;
@@ -186,11 +193,11 @@ std::vector<size_t> spikes_of(const Series& excess, double threshold) {
 }
 
 std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes, size_t rank,
-                                  const std::vector<Series>& excess_of, bool evident,
-                                  double great_ns) {
+                                  const std::vector<Series>& excess_of, size_t compared,
+                                  bool evident, double great_ns) {
   const std::vector<size_t>& own = spikes[rank];
   const Series& excess = excess_of[rank];
-  if (own.size() < (evident ? size_t{2} : limit::kLeastSpikes) || !is_concentrated(excess, own))
+  if (own.size() < (evident ? size_t{2} : limit::kFewestAlike) || !is_concentrated(excess, own))
     return std::nullopt;
   // Hiccups of a busy machine do not compete with much larger spikes.
   const double typical = median(sizes_of(excess, own));
@@ -206,13 +213,16 @@ std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes
   const bool periodic = is_periodic(own, excess.size());
   const bool one_origin =
       evident || periodic || (own.size() > limit::kLeastSpikes && are_alike(excess, own));
-  if (!one_origin && chance_of(own.size(), all, spikes.size()) > limit::kChance)
-    return std::nullopt;
+  const double chance = one_origin ? 0 : chance_of(own.size(), all, compared);
+  if (chance > limit::kChance || own.size() < limit::kLeastSpikes) {
+    const bool alike = one_origin || (all == own.size() && are_all_alike(excess, own));
+    if (!alike || chance > limit::kChanceOfAlike) return std::nullopt;
+  }
   const double share = static_cast<double>(own.size()) / static_cast<double>(excess.size());
   if (!periodic && !evident && share >= limit::kTransientShare) {
     // Neither rare nor regular: only a stretch of time, such as a fault that came and went. With
     // only one other rank, a busy machine looks the same, except for large spikes of one size.
-    if (spikes.size() == 2 && (!are_alike(excess, own) || typical < great_ns)) return std::nullopt;
+    if (compared == 2 && (!are_alike(excess, own) || typical < great_ns)) return std::nullopt;
     const size_t stretch = own.back() - own.front() + 1;
     const bool dense =
         static_cast<double>(own.size()) >= limit::kPersistentShare * static_cast<double>(stretch);
@@ -223,6 +233,7 @@ std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes
                  .when = own,
                  .excess_ns = excess,
                  .share = share,
+                 .chance = chance,
                  .onset = {},
                  .turns = {}};
 }

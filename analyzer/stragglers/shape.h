@@ -24,12 +24,12 @@ namespace dprof::analyzer {
 
 [[nodiscard]] std::vector<size_t> spikes_of(const Series& excess, double threshold);
 
-// The suspect formed by a rank's spikes. `spikes`: of all ranks, by the same threshold. `evident`:
-// two or three suffice, because a record identifies them. `great_ns`: alike spikes of this size are
-// not the hiccups of a busy machine.
+// The suspect formed by a rank's spikes. `spikes`: of all ranks, by the same threshold, of which
+// `compared` have peers. `evident`: two or three suffice, because a record identifies them.
+// `great_ns`: alike spikes of this size are not the hiccups of a busy machine.
 [[nodiscard]] std::optional<Suspect> occasional(const std::vector<std::vector<size_t>>& spikes,
                                                 size_t rank, const std::vector<Series>& excess,
-                                                bool evident, double great_ns);
+                                                size_t compared, bool evident, double great_ns);
 
 // Spikes of other ranks by turns, none more frequent than by chance: one in each step, unlike
 // unrelated pauses; or pauses of one size that cost every rank a share of its time. `among`: the

@@ -376,7 +376,8 @@ class Judge {
     const double complete =
         1 - std::min(0.5, static_cast<double>(work_.unknown_entries) /
                               static_cast<double>(work_.steps.size() * ranks()));
-    return std::clamp(std::sqrt(sharp * shows) * majority * complete, 0.0, 1.0);
+    return std::clamp(std::sqrt(sharp * shows) * majority * complete * (1 - suspect.chance), 0.0,
+                      1.0);
   }
 
   void explain(const RankGroup& group, Verdict& verdict) const {
@@ -388,6 +389,12 @@ class Judge {
                     first.rank ? fmt::format("rank {}'s", *s.rank) : "the slowest rank's",
                     format_ms({s.own_delay_ns}), first.when.size(), work_.steps.size()));
     by.insert(by.end(), group.cause.reasons.begin(), group.cause.reasons.end());
+    if (first.chance > limit::kChance) {
+      by.push_back(fmt::format(
+          "its {} long steps are of one size, and no other rank has any; chance alone would put all of "
+          "them on one rank in {} of such runs",
+          first.when.size(), format_share(first.chance)));
+    }
     if (first.onset)
       by.push_back(fmt::format("it was absent before step {}", s.onset_step.value_or(0)));
     by.push_back(

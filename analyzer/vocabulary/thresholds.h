@@ -145,6 +145,9 @@ inline const Threshold kTransientShare{"kTransientShare", 0.1, "of the steps",
                                        "definition of transient"};
 inline const CountThreshold kLeastSpikes{"kLeastSpikes", 4, "spikes",
                                          "of a rank; fewer have no rate", "statistics"};
+inline const CountThreshold kFewestAlike{"kFewestAlike", 3, "spikes",
+                                         "of a rank, all of one size, while no other rank has any",
+                                         "statistics: two could be a coincidence"};
 inline const Threshold kRival{"kRival", 0.25, "of a rank's typical spike",
                               "spikes of others from that size on are rivals", "definition"};
 inline const Threshold kAlike{"kAlike", 0.15, "of the median size",
@@ -152,6 +155,10 @@ inline const Threshold kAlike{"kAlike", 0.15, "of the median size",
 inline const Threshold kChance{
     "kChance", 0.005, "probability",
     "that spikes of unequal size are one rank's by luck, or those of a tail alike", "statistics"};
+inline const Threshold kChanceOfAlike{
+    "kChanceOfAlike", 0.05, "probability",
+    "that few spikes of one size are one rank's by luck, while no other rank has any",
+    "statistics: 5 %; that rank did delay these steps in any case"};
 inline const Threshold kSameInterval{"kSameInterval", 0.8, "of the spikes' distances",
                                      "that are one distance, for a periodic delay", "definition"};
 inline const Threshold kRotatingEntropy{
