@@ -360,13 +360,26 @@ class Judge {
     return share(s.cost_ns) >= least_named(compared);
   }
 
-  // Certain if it shows in every step in which it is claimed, its cost is precise, and there is a
+  // How precisely the delay is known where it shows: 1 = exactly. The bound of an occasional one's
+  // cost says more about how many of them another run would have, and nothing against this one.
+  [[nodiscard]] double sharpness_of(const Suspect& suspect, const Straggler& s) const {
+    auto size = static_cast<double>(s.cost_ns);
+    auto error = static_cast<double>(s.bound_ns);
+    if (suspect.shape != Shape::kPersistent) {
+      std::vector<double> sizes;
+      for (const size_t step : suspect.when)
+        sizes.push_back(static_cast<double>(suspect.excess_ns[step]));
+      const Estimate mean = bootstrap_mean(sizes);
+      size = mean.value;
+      error = mean.half_width;
+    }
+    return s.cost_ns <= 0 || size <= 0 ? 0 : 1 - std::min(1.0, error / size);
+  }
+
+  // Certain if it shows in every step in which it is claimed, is known precisely, and there is a
   // majority for comparison.
   [[nodiscard]] double confidence_of(const Suspect& suspect, const Straggler& s) const {
-    const double sharp =
-        s.cost_ns <= 0
-            ? 0
-            : 1 - std::min(1.0, static_cast<double>(s.bound_ns) / static_cast<double>(s.cost_ns));
+    const double sharp = sharpness_of(suspect, s);
     const size_t lasting = work_.steps.size() - suspect.onset.value_or(0);
     const double shows = suspect.shape == Shape::kPersistent
                              ? static_cast<double>(suspect.when.size()) /
