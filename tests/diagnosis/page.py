@@ -47,8 +47,8 @@ Written by `scripts/scoreboard` from the results kept in `tests/diagnosis/result
 - **False alarms**: healthy runs in which anybody, or a rotating delay, is named.
 - **First finding** is right if it is about the culprit (or no rank in particular) and has the right cause. Another one can be
   worth more to a user all the same: the same run is executed with what it advises (more micro-batches, gradients of half as
-  many bytes, an all-reduce instead of a server), and the last row also counts those where that gains more than the culprit
-  costs.
+  many bytes, twice as many buckets, an all-reduce instead of a server), and another row also counts those where that gains
+  more than the culprit costs.
 - Intervals are Wilson's, of 95 %.
 - Some must be missed ([what cannot be known](analysis/stragglers.md#what-cannot-be-known)): a delay that shows in too few
   steps, pauses of all ranks that are rarer than every machine's hiccups, a slow host that most of the comparable links touch,
