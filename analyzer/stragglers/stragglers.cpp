@@ -308,7 +308,7 @@ class Judge {
     explain(group, verdict);
     if (price.first_alone_ns && !group.together.empty()) {
       verdict.decided_by.push_back(fmt::format(
-          "they work together ({}) and hide each other: without rank {}'s delay only, a step would take {} less",
+          "they work together ({}): without the delay of rank {} alone, a step would take {} less",
           group.together, *s.rank, format_ms({*price.first_alone_ns})));
     }
     if (price.unconfirmed_ns) {

@@ -137,6 +137,8 @@ TEST(GeneratedStragglersTest, SlowNodeIsOneVerdict) {
 // Ranks that wait for each other all the time: the price is that of all of them.
 analyzer::Straggler of_group(const synth::Spec& spec, double* cost_ns) {
   const Outcome outcome = analysed(spec);
+  EXPECT_THAT(outcome.analysis.report.findings->front().decided_by,
+              ::testing::Contains(::testing::HasSubstr(" alone, a step would take ")));
   EXPECT_EQ(outcome.analysis.report.stragglers->size(), 1U) << named(outcome.analysis.report);
   *cost_ns = static_cast<double>(*outcome.truth.faults.front().cost_ns);
   return outcome.analysis.report.stragglers->empty() ? analyzer::Straggler()
