@@ -16,6 +16,7 @@ TARGETS = (("precision_10", "precision, faults of 10 % and more", 0.99, 0.98),
            ("cost_within_15_3", "cost within 15 % of the truth, 3 % and more", None, None),
            ("first_finding_3", "first finding right, runs with one fault, 3 % and more", 0.80, 0.80),
            ("first_worth_3", "first finding right, or what it advises gains more", None, None))
+GENERATED_ONLY = "first_worth_3"  # a real run is not executed again
 
 HEAD = """# Diagnosis: is the report right?
 
@@ -71,7 +72,8 @@ def table(header, rows, right=()):
 
 def totals(runs, half):
     figures = summary(runs)
-    rows = [(words, figures[key], f"≥ {targets[half]:.2f}" if targets[half] else "") for key, words, *targets in TARGETS]
+    shown = [row for row in TARGETS if not half or row[0] != GENERATED_ONLY]
+    rows = [(words, figures[key], f"≥ {targets[half]:.2f}" if targets[half] else "") for key, words, *targets in shown]
     rows.append(("healthy runs with a false alarm", figures["false_alarms"], "0"))
     if figures["failed"]:
         rows.append(("runs without a report", figures["failed"], "0"))

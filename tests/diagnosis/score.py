@@ -224,4 +224,5 @@ def summary(runs):
     return {"runs": len(runs), "failed": sum(bool(run.failed) for run in runs), "precision_10": full.precision,
             "recall_10": full.recall, "precision_3": floor.precision, "recall_3": floor.recall, "cause_10": full.cause,
             "cause_3": floor.cause, "shape_10": full.shape, "cost_within_15_10": full.cost_within,
-            "first_finding_3": floor.first, "first_worth_3": floor.first_worth, "cost_within_15_3": floor.cost_within, "false_alarms": false_alarms(runs)}
+            "first_finding_3": floor.first, "first_worth_3": floor.first_worth,
+            "cost_within_15_3": floor.cost_within, "false_alarms": false_alarms(runs)}
