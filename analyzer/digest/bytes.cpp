@@ -55,13 +55,20 @@ class BytesInput : public cereal::InputArchive<BytesInput, cereal::AllowEmptyCla
   explicit BytesInput(std::string_view bytes) : InputArchive(this), rest_(bytes) {}
 
   void take(void* data, size_t size) {
-    if (size > rest_.size()) throw cereal::Exception("the digest ends too early");
+    too_short_ = too_short_ || size > rest_.size();
+    if (too_short_) {
+      std::memset(data, 0, size);  // no further lists
+      return;
+    }
     std::memcpy(data, rest_.data(), size);
     rest_.remove_prefix(size);
   }
 
+  [[nodiscard]] bool too_short() const { return too_short_; }
+
  private:
   std::string_view rest_;
+  bool too_short_ = false;
 };
 
 template <typename T>
@@ -107,7 +114,7 @@ std::optional<RankDigest> digest_of(std::string_view bytes) try {
   BytesInput archive(bytes);
   RankDigest digest;
   archive(digest);
-  return digest;
+  return archive.too_short() ? std::nullopt : std::optional(std::move(digest));
 } catch (const std::exception&) {
   return std::nullopt;
 }

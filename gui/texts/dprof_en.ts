@@ -2268,7 +2268,7 @@
     </message>
     <message>
         <location filename="../view/panels.cpp"/>
-        <source>{} on {}</source>
+        <source>{} · median {}</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
