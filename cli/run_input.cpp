@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -69,7 +70,8 @@ Result<analyzer::RunFacts> read_run_facts(const std::string& path, Console& cons
 }
 
 Status write_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
+  // Processes of one job may write the same file at once (mpirun, --no-mpi).
+  const std::string part = fmt::format("{}.{}.part", path, getpid());
   std::FILE* file = std::fopen(part.c_str(), "w");
   const bool written =
       file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();

@@ -41,8 +41,9 @@ void serialize(Archive& archive, T& value) {
 }
 
 namespace analyzer {
-using dprof::serialize;  // found by the arguments' namespace
-}
+// NOLINTNEXTLINE(misc-unused-using-decls): found by the arguments' namespace
+using dprof::serialize;
+}  // namespace analyzer
 
 }  // namespace dprof
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/export/out_file.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdio>
@@ -19,7 +20,10 @@ constexpr int kMemoryLevel = 8;       // zlib's default
 }  // namespace
 
 struct OutFile::Impl {
-  explicit Impl(std::filesystem::path name) : path(std::move(name)), part(path) { part += ".part"; }
+  // With the process: several may write the same file at once.
+  explicit Impl(std::filesystem::path name) : path(std::move(name)), part(path) {
+    part += "." + std::to_string(getpid()) + ".part";
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
