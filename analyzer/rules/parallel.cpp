@@ -140,7 +140,9 @@ std::optional<Measured> bubble(const RuleInput& input) {
     if (members.contains(rank.rank)) waits.push_back(rank.exposed_wait_ns / steps);
   }
   const int64_t wait = median_ns(waits);
-  const int64_t for_culprits = std::min(wait, waiting_for_culprits(input));
+  // Of two stages neither is known to be the normal one: a delay cannot be told from an unequal
+  // division of the work, which is what the bubble is made of.
+  const int64_t for_culprits = members.size() > 2 ? std::min(wait, waiting_for_culprits(input)) : 0;
   const double now = ideal_bubble(n, batches);
   const double then = ideal_bubble(n, kEnoughPerStage * n);
   const auto cost =

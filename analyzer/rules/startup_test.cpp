@@ -161,13 +161,26 @@ TEST(Bubble, WaitingForACulpritIsNotItsCost) {
     run.verdicts.push_back(std::move(verdict));
   };
   add(1, "compute", true);
-  add(2, "compute", false);  // may be chance
-  add(3, "network", true);   // transfer
+  add(2, "compute", false);         // may be chance
+  add(3, "network", true);          // transfer
+  add(0, "stage_imbalance", true);  // how the work is divided
   const Finding f = found_startup(run, "parallel.bubble").at(0);
   EXPECT_NEAR(static_cast<double>(*f.cost_ns), 31.6e6 * 30 / 40, 0.1e6);
   EXPECT_THAT(f.detail, HasSubstr("waits 40.0 ms per step, 10.0 ms of it for culprits"));
   for (Verdict& verdict : run.verdicts) verdict.straggler.cost_ns = 100 * kNsPerMs;
   EXPECT_THAT(found_startup(run, "parallel.bubble"), IsEmpty()) << "they explain all of it";
+}
+
+TEST(Bubble, OfTwoStagesNeitherIsTheNormalOne) {
+  CommRun run(2);
+  run.message(0, 1);
+  run.message(1, 0);
+  mark(run, "stage_forward", 1, 10 * kNsPerMs);
+  run.wait_all(40 * kNsPerMs);
+  run.verdicts.emplace_back();
+  run.verdicts.back().straggler.cost_ns = 100 * kNsPerMs;
+  run.verdicts.back().named = true;
+  EXPECT_THAT(found_startup(run, "parallel.bubble"), SizeIs(1));
 }
 
 TEST(Bubble, ReplicasAreNoStages) {

@@ -89,7 +89,8 @@ double share_of(const RuleInput& input, int64_t ns) { return ratio(ns, median_st
 int64_t waiting_for_culprits(const RuleInput& input) {
   int64_t sum = 0;
   for (const Verdict& v : input.verdicts) {
-    if (v.named && v.straggler.cause != "network") sum += v.straggler.cost_ns;
+    const std::string& cause = v.straggler.cause;
+    if (v.named && cause != "network" && cause != "stage_imbalance") sum += v.straggler.cost_ns;
   }
   return sum;
 }

@@ -33,7 +33,8 @@ inline constexpr size_t kEvidenceRows = 20;
 [[nodiscard]] double share_of(const RuleInput& input, int64_t ns);  // of the median step; 0 without
 
 // What the median rank's waiting would lose without the named culprits, which have findings of
-// their own: its step is shorter by their cost, and its own work is not.
+// their own: its step is shorter by their cost, and its own work is not. An unequal stage is none
+// of these: it is how the work is divided.
 [[nodiscard]] int64_t waiting_for_culprits(const RuleInput& input);
 // ", 5.0 ms of it for culprits with findings of their own"; "" for 0.
 [[nodiscard]] std::string words_on_culprits(int64_t waiting_ns);
