@@ -154,7 +154,7 @@ class Analyst {
     if (Status good = report_progress("breakdown", 0.85); !good.ok()) return good;
     pieces_.resize(digests_.size());
     starved_.resize(digests_.size());
-    in_threads(digests_.size(), [&](size_t d) {
+    in_threads(digests_.size(), 0, [&](size_t d) {
       find_device_readiness(digests_[d]);
       GpuDigest& gpu = digests_[d].gpu;
       free_memory(gpu.compute);

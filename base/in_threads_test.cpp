@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <vector>
 
 namespace dprof {
@@ -43,6 +44,14 @@ TEST(InThreads, WhoHasEnoughIsLeftAlone) {
         return false;
       }));
   EXPECT_LT(begun, 1000);
+}
+
+TEST(InThreads, WhatAPieceThrowsIsThrownToTheCaller) {
+  const auto fails = [](size_t i) {
+    if (i == 7) std::vector<int>().at(i);
+  };
+  EXPECT_THROW(in_threads(1000, 4, fails), std::out_of_range);
+  EXPECT_THROW(in_threads(1000, 4, fails, [](size_t) { return true; }), std::out_of_range);
 }
 
 TEST(InThreads, EachItemIsVisitedOnceAndAllBeforeTheEnd) {

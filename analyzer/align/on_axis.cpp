@@ -52,7 +52,7 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
 }  // namespace
 
 void put_on_axis(const Alignment& alignment, std::span<RankDigest> digests) {
-  in_threads(digests.size(), [&](size_t d) {
+  in_threads(digests.size(), 0, [&](size_t d) {
     if (!alignment.maps[d].is_identity()) map_digest(alignment.maps[d], digests[d]);
   });
 }

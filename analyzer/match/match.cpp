@@ -112,7 +112,7 @@ class Matcher {
     for (size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
       const size_t count = std::min(kAtOnce, groups.size() - begin);
       std::vector<Matched> matched(count);
-      in_threads(count, [&](size_t i) {
+      in_threads(count, 0, [&](size_t i) {
         matched[i] = match_group(begin + i, groups[begin + i]);
         groups[begin + i] = {};
       });

@@ -225,13 +225,10 @@ class PathSummary {
           static_cast<uint32_t>(std::ranges::find_if(run_.ranks, is_it) - run_.ranks.begin());
       add_trial(trials, std::move(trial));
     }
-    in_threads(
-        trials.size(), kReplaysAtOnce,
-        [&](size_t i) {
-          const int64_t gained = gain(trials[i]);
-          for (OnPath* one : trials[i].of) one->gain_ns = gained;
-        },
-        [](size_t) { return true; });
+    in_threads(trials.size(), kReplaysAtOnce, [&](size_t i) {
+      const int64_t gained = gain(trials[i]);
+      for (OnPath* one : trials[i].of) one->gain_ns = gained;
+    });
   }
 
   [[nodiscard]] std::vector<PathSlack> slack() const {

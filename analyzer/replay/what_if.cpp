@@ -342,7 +342,7 @@ std::vector<WhatIf> WhatIfModel::best(size_t most) const {
     if (!bound || is_worthwhile(*bound)) asked.push_back({std::move(change), {}, {}});
   }
   const auto all_at_once = [&](const auto& work) {
-    in_threads(asked.size(), kReplaysAtOnce, work, [](size_t) { return true; });
+    in_threads(asked.size(), kReplaysAtOnce, work);
   };
   all_at_once([&](size_t i) {
     Result<Draft> drafted = draft(std::span(&asked[i].change, 1));

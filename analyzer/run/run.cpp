@@ -315,7 +315,7 @@ Result<Run> open_run(const std::vector<fs::path>& paths) {
   std::vector<Candidate> candidates;
   std::optional<Error> first_error;
   std::vector<std::optional<Result<Candidate>>> read(files->size());
-  in_threads(read.size(), [&](size_t i) { read[i] = read_candidate((*files)[i]); });
+  in_threads(read.size(), 0, [&](size_t i) { read[i] = read_candidate((*files)[i]); });
   for (std::optional<Result<Candidate>>& one : read) {
     Result<Candidate>& candidate = *one;
     if (candidate.ok()) {

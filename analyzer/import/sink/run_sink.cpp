@@ -206,9 +206,8 @@ Status RunSink::Impl::settle_ranks() {
                                       trace->from.filename().string(), *trace->rank, by)));
   }
   std::vector<Status> completed(without.size(), Done{});
-  in_threads(
-      without.size(), 0, [&](size_t i) { completed[i] = complete(*without[i], &remarks[i]); },
-      [](size_t) { return true; });
+  in_threads(without.size(), 0,
+             [&](size_t i) { completed[i] = complete(*without[i], &remarks[i]); });
   for (const Status& status : completed) {
     if (!status.ok()) return status;
   }
