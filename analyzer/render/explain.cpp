@@ -215,7 +215,7 @@ ExplainedPart Explainer::decided() const {
         "{} own delay per step, {}",
         plural(s->n, "steady step"), format_ms({s->own_delay_ns}), s->shape));
   }
-  const bool whole_stage = s->host.empty() && s->group.empty() && !s->host_ranks.empty();
+  const bool whole_stage = s->host.empty() && !s->host_ranks.empty();  // it is the role itself
   if (!s->role.empty() && !whole_stage)
     part.points.push_back(fmt::format("compared with ranks of the same role only: {}", s->role));
   if (s->onset_step) part.points.push_back(fmt::format("it began in step {}", *s->onset_step));

@@ -45,7 +45,7 @@ FirstLook first_look_of(const RunInfo& run, std::span<const RankDigest> digests,
                         std::span<const TraceFile> traces, const Steps* steps,
                         const Matching& matching,
                         const std::vector<std::vector<LatticePiece>>& pieces) {
-  FirstLook look{.ranks = run.ranks, .hosts = run.hosts, .steps = run.steps, .slow = {}};
+  FirstLook look{.ranks = run.ranks, .steps = run.steps, .slow = {}};
   if (steps != nullptr) look.slow = slow_ranks(digests, traces, *steps, matching, pieces);
   return look;
 }

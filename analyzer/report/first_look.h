@@ -28,7 +28,6 @@ struct FirstLook {
   static constexpr size_t kMostSlow = 5;
 
   int64_t ranks = 0;
-  int64_t hosts = 0;
   std::optional<StepsInfo> steps;  // nullopt = none were found
   // Those whose delay is larger than chance, the largest first; nullopt = not compared.
   std::optional<std::vector<SlowRank>> slow;

@@ -343,7 +343,7 @@ TEST_F(MainWindowTest, TheFirstLookIsShownWhileARunIsOpened) {
   const auto shown = [&] { return view::to_text(pane.draw(800, 600)); };
   pane.begin();
   EXPECT_FALSE(pane.has_first_look());
-  analyzer::FirstLook first{.ranks = 1024, .hosts = 128, .steps = {}, .slow = {}};
+  analyzer::FirstLook first{.ranks = 1024, .steps = {}, .slow = {}};
   first.steps.emplace().count = 100;
   first.steps->median_ns = 80'000'000;
   first.slow.emplace().push_back({517, "node-64", 7'900'000});
