@@ -10,6 +10,7 @@ Each rank waits in forward and in backward as if a device computed (DEVICE_MS), 
 machine that compute all the time differ by ten to twenty percent for seconds, which is no fault that anybody has put there.
 """
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -105,7 +106,9 @@ class Driver:
                      "--steps", steps, "--batch", 8, "--device-ms", DEVICE_MS, "--times", self.folder / "times.json"]
             return [*words, *faults]
         more = [str(word).format(folder=run.parent) for word in kind.more]
-        words = [self.trainer, "--steps", steps, "--truth", self.folder / "truth.json", "--threads", 1, *MORE, *more]
+        options = dict(zip(MORE[::2], MORE[1::2])) | dict(zip(more[::2], more[1::2]))  # a kind's own instead of the usual
+        words = [self.trainer, "--steps", steps, "--truth", self.folder / "truth.json", "--threads", 1,
+                 *itertools.chain.from_iterable(options.items())]
         for rank in range(ranks):
             for phase in ("forward", "backward"):
                 words += ["--inject", f"{phase}:rank={rank},ms={DEVICE_MS / 2}"]
@@ -144,7 +147,8 @@ class Driver:
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT_S, cwd=self.folder,
                               env=keep | {"OMP_NUM_THREADS": "1"})
         if done.returncode != 0:
-            raise RuntimeError(f"{words[0]} {words[1]}: exit code {done.returncode}: {done.stderr[-400:]}")
+            said = done.stderr[-400:].replace(str(self.folder), "")  # it is kept: no paths of this machine
+            raise RuntimeError(f"{pathlib.Path(words[0]).name} {words[1]}: exit code {done.returncode}: {said}")
         return done.stdout
 
     def step_times(self, kind):
