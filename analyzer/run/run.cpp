@@ -191,9 +191,9 @@ void note_left_out(const std::vector<Candidate>& left, Run& run) {
 // workers).
 void settle_rankless(std::vector<Candidate>& candidates, std::vector<Candidate>& others, Run& run) {
   const auto keep = [&](auto is_rank) {
-    const auto left = std::ranges::stable_partition(candidates, is_rank);
-    others.assign(std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
-    candidates.erase(left.begin(), left.end());
+    const auto left = std::stable_partition(candidates.begin(), candidates.end(), is_rank);
+    others.assign(std::make_move_iterator(left), std::make_move_iterator(candidates.end()));
+    candidates.erase(left, candidates.end());
     note_left_out(others, run);
   };
   const auto has_rank = [](const Candidate& c) { return c.has_rank; };
