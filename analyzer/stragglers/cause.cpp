@@ -227,14 +227,10 @@ class Decision {
     }
     if (!in_.work.on_device && manages_memory()) return;
     const bool in_pipeline = in_.roles.of[*suspect_.rank].is_stage;
-    const auto batch = against_peers([](const Machine& m) { return m.batch_elements; });
-    if (batch && *batch >= limit::kMoreWork && !in_pipeline) {
-      return decide("input_imbalance",
-                    fmt::format("its batches have {:.2f} times as many elements", *batch));
-    }
     if (cause_.like_batch && in_pipeline)
       return decide("stage_imbalance",
                     "its pipeline stage takes longer, in forward and backward alike");
+    if (!in_pipeline && judged_by_batches()) return;
     if (cause_.like_batch) {
       return decide(
           "input_imbalance",
@@ -249,6 +245,26 @@ class Decision {
     if (cause_.uniform && in_.work.on_device)
       decide("device",
              "all its kernels are slower by the same factor, and no clock or limit explains it");
+  }
+
+  // True if the batches are known: they explain the delay, or it is not their doing. Computation
+  // grows at most with the square of their elements (attention over long sequences).
+  bool judged_by_batches() {
+    const auto elements = against_peers([](const Machine& m) { return m.batch_elements; });
+    if (!elements) return false;
+    if (*elements >= limit::kMoreWork &&
+        1 + cause_.of_all_computation <= *elements * *elements) {
+      cause_.observed = true;
+      decide("input_imbalance",
+             fmt::format("its batches have {:.2f} times as many elements", *elements));
+      return true;
+    }
+    // As many samples can be longer ones.
+    if (!cause_.like_batch || in_.machines[*suspect_.rank].batch_elements_are_samples) return false;
+    cause_.reasons.push_back(
+        fmt::format("that is not due to its batches: they have {:.2f} times as many elements as its peers'",
+                    *elements));
+    return true;
   }
 
   bool blames_device() {
@@ -311,6 +327,8 @@ class Decision {
           "every rank's host pauses occasionally, each in different steps, as with Python's garbage collector; "
           "no recorded range confirms it");
     }
+    const bool lasts = suspect_.rank && suspect_.shape == Shape::kPersistent;
+    if (lasts && !in_.machines.empty() && !in_.work.on_device && manages_memory()) return;
     if (best_ != OwnKind::kUnattributed || !in_.phases_marked) return;
     if (suspect_.shape != Shape::kPersistent && suspect_.shape != Shape::kPeriodic) {
       if (in_.collections_recorded) return rule_collections_out();
@@ -356,6 +374,7 @@ class Decision {
         *pages(own) - *their_pages < limit::kFewPages ||
         *pages(own) < limit::kMorePages * *their_pages)
       return false;
+    cause_.observed = true;
     decide(
         "allocator",
         fmt::format(
@@ -378,7 +397,7 @@ class Decision {
                       "at least {} of its delay (95 % confidence)",
                       looks[static_cast<size_t>(known.wait)], all, known.saw, format_share(least)));
     }
-    if (manages_memory() || !has_no_cpu_time_for_it()) return;
+    if (!has_no_cpu_time_for_it()) return;
     cause_.reasons.push_back(fmt::format(
         "outside every phase the training thread neither ran nor waited for a core; what it waited for {}",
         all == 0 ? "was not recorded" : fmt::format("is not clear from {:.0f} samples", all)));

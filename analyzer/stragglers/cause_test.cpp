@@ -244,8 +244,14 @@ TEST(CauseTest, PhaseThatTakesNoCpuTimeIsNoComputation) {
 }
 
 TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
-  for (const auto& own : {kinds(10, 100, 280, 30, 20), kinds(10, 100, 200, 30, 99)}) {
+  // In backward, outside every phase, or in a range.
+  KindNs in_range = kPeer;
+  in_range[index_of(OwnKind::kRange)] = 80 * kCauseMs;
+  for (const auto& own :
+       {kinds(10, 100, 280, 30, 20), kinds(10, 100, 200, 30, 99), in_range}) {
     Case one(own);
+    one.machines[1].looks.counts[static_cast<size_t>(ThreadWait::kRunning)] = 50;
+    one.machines[1].looks.observations = one.machines[1].looks.counts;
     for (Machine& machine : one.machines) {
       machine.cpu_per_step_ns = 300.0 * kCauseMs;
       machine.kernel_cpu_per_step_ns = 5.0 * kCauseMs;
@@ -257,10 +263,32 @@ TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
     EXPECT_EQ(one.cause().word, otherwise) << "the kernel may work for anything";
     one.machines[1].faults_per_step = 300;
     EXPECT_EQ(one.cause().word, "allocator");
+    EXPECT_TRUE(one.cause().observed);
     EXPECT_THAT(one.cause().reasons.back(), HasSubstr("300 page faults"));
     one.machines[1].kernel_cpu_per_step_ns = 30.0 * kCauseMs;
     EXPECT_EQ(one.cause().word, otherwise) << "it is not what took so long";
   }
+}
+
+// All computation takes 1.45 times as long.
+TEST(CauseTest, LargerBatchesExplainAtMostTheirSquare) {
+  Case one(kinds(10, 150, 300, 30, 20));
+  const auto of_elements = [&](double elements) {
+    for (Machine& machine : one.machines) machine.batch_elements = 1000;
+    one.machines[1].batch_elements = elements;
+    return one.cause();
+  };
+  EXPECT_EQ(of_elements(1600).word, "input_imbalance");
+  EXPECT_TRUE(of_elements(1600).observed);
+  EXPECT_EQ(of_elements(1250).word, "input_imbalance") << "attention: 1.56 times as much";
+  for (const double elements : {1000, 1150}) {
+    EXPECT_EQ(of_elements(elements).word, "compute") << elements;
+    EXPECT_FALSE(of_elements(elements).observed);
+    EXPECT_THAT(of_elements(elements).reasons.back(), HasSubstr("not due to its batches"));
+  }
+  for (Machine& machine : one.machines) machine.batch_elements_are_samples = true;
+  EXPECT_EQ(of_elements(1000).word, "input_imbalance") << "its samples can be longer";
+  EXPECT_FALSE(of_elements(1000).observed);
 }
 
 TEST(CauseTest, ComputationAsAWholeIsComparedToo) {
@@ -315,11 +343,10 @@ TEST(MachinesTest, LooksWithinHostTimeOfSteadySteps) {
 }
 
 TEST(MachinesTest, ElementsOfShapes) {
-  EXPECT_EQ(elements_of("[32, 3, 4]"), 384);
-  EXPECT_EQ(elements_of("[8, 16] [8]"), 136);
-  EXPECT_EQ(elements_of(""), std::nullopt);
-  EXPECT_EQ(elements_of("[]"), std::nullopt);
-  EXPECT_EQ(elements_of("[32, "), std::nullopt);
+  EXPECT_EQ(elements_of("32x3x4"), 384);
+  EXPECT_EQ(elements_of("32"), 32) << "only the number of samples is known";
+  for (const char* other : {"", "x", "32x", "x32", "32xa", "-3x4", "[32, 3]", "32 3"})
+    EXPECT_EQ(elements_of(other), std::nullopt) << other;
 }
 
 }  // namespace

@@ -98,28 +98,18 @@ Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t r
 }
 
 std::optional<double> elements_of(std::string_view shape) {
-  std::optional<double> sum;
-  while (!shape.empty()) {
-    const size_t open = shape.find('[');
-    const size_t close = shape.find(']');
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open) break;
-    double product = 1;
-    bool any = false;
-    for (std::string_view part = shape.substr(open + 1, close - open - 1); !part.empty();) {
-      const size_t digit = part.find_first_of("0123456789");
-      if (digit == std::string_view::npos) break;
-      part.remove_prefix(digit);
-      int64_t number = 0;
-      const auto read = std::from_chars(part.data(), part.data() + part.size(), number);
-      if (read.ec != std::errc()) return std::nullopt;
-      product *= static_cast<double>(number);
-      any = true;
-      part.remove_prefix(static_cast<size_t>(read.ptr - part.data()));
-    }
-    if (any) sum = sum.value_or(0) + product;
-    shape.remove_prefix(close + 1);
+  double product = 1;
+  const char* next = shape.data();
+  const char* const end = next + shape.size();
+  while (true) {
+    int64_t number = 0;
+    const auto [after, error] = std::from_chars(next, end, number);
+    if (error != std::errc() || number < 0) return std::nullopt;
+    product *= static_cast<double>(number);
+    if (after == end) return product;
+    if (*after != 'x') return std::nullopt;
+    next = after + 1;
   }
-  return sum;
 }
 
 std::vector<Machine> machines_of(std::span<const RankDigest> digests,
@@ -142,6 +132,10 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
         digest.facts,
         {KernelClass::kMatrixFp32, KernelClass::kMatrixTensor, KernelClass::kMatrixUnaligned});
     machine.batch_elements = mean_elements(digest.facts, span);
+    machine.batch_elements_are_samples =
+        std::ranges::none_of(digest.facts.shapes, [](const std::string& shape) {
+          return shape.find('x') != std::string::npos;
+        });
     machine.cpu_per_step_ns = cpu_in(digest.system.cpu, span);
     if (machine.cpu_per_step_ns) *machine.cpu_per_step_ns /= count;
     machine.kernel_cpu_per_step_ns = rise_per_step(digest.system.kernel_cpu, span, count);

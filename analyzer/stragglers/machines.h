@@ -37,6 +37,7 @@ struct Machine {
   std::optional<double> memory_kernel_ns;
   std::optional<double> matrix_kernel_ns;
   std::optional<double> batch_elements;   // mean over the batches of steady steps
+  bool batch_elements_are_samples = false;  // their number only: no shape is known
   std::optional<double> cpu_per_step_ns;  // CPU time of the training thread
   // Of the whole process: CPU time within the kernel, and page faults.
   std::optional<double> kernel_cpu_per_step_ns;
@@ -55,7 +56,7 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
 [[nodiscard]] Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
                              std::span<const LatticePiece> pieces);
 
-// Elements of "[32, 3, 224, 224]"; of several such parts, their sum. nullopt = not of this form.
+// Elements of a batch of the shape "32x3x224x224" (docs/payloads.md). nullopt = not of this form.
 [[nodiscard]] std::optional<double> elements_of(std::string_view shape);
 
 }  // namespace dprof::analyzer

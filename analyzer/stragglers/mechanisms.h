@@ -44,8 +44,8 @@ inline constexpr Mechanism kMechanisms[] = {
      "faults than its peers",
      "as many page faults as its peers"},
     {"input_imbalance",
-     "its batches have more elements; or forward and backward are longer by one factor, and the "
-     "optimizer is not",
+     "its batches have more elements, and computation grows by no more than their square; if their "
+     "shapes are not known, forward and backward are longer by one factor, and the optimizer is not",
      "batches of the same number of elements"},
     {"stage_imbalance", "the same in a pipeline, where ranks have layers of their own",
      "as many operators as other stages: then the device or the core is slow"},

@@ -333,9 +333,11 @@ class Judge {
 
   // Two ranks that share cores differ by chance for longer than a short run. Against only one other
   // rank, computation that is slightly slower as a whole, or by no more than its fluctuation, is
-  // not evidence; if computation hardly fluctuates, the ranks do not share cores.
+  // not evidence; if computation hardly fluctuates, the ranks do not share cores. Nor is it chance
+  // if what makes it slower was recorded.
   [[nodiscard]] bool is_clear_between_two(const RankGroup& group) const {
     const Cause& cause = group.cause;
+    if (cause.observed) return true;
     if (cause.computes) {
       const double fluctuation = fluctuation_of(work_);
       const bool still = fluctuation <= limit::kStill;
