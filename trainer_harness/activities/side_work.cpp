@@ -88,6 +88,7 @@ void SideWork::note_loss(Strategy& strategy, const torch::Tensor& loss, bool las
   has_first_loss_ = true;
   truth_.last_loss = value;
   if (!logs) return;
+  const Mark mark(context_.options.output.marks, kLoggingMark);
   context_.faults.visit(Place::kLog, step);
   std::ostringstream line;
   line << "step " << step << " loss " << value;
@@ -95,6 +96,7 @@ void SideWork::note_loss(Strategy& strategy, const torch::Tensor& loss, bool las
 }
 
 void SideWork::log_memory() const {
+  const Mark mark(context_.options.output.marks, kLoggingMark);
   std::ostringstream line;
   line << "step " << context_.progress.step << " memory of rank " << context_.rank() << ": "
        << std::fixed << std::setprecision(1) << resident_mib() << " MiB resident";
@@ -111,6 +113,7 @@ void SideWork::log_memory() const {
 
 // Only this rank's throughput, which needs no collective: without faults all ranks are as fast.
 void SideWork::log_throughput() {
+  const Mark mark(context_.options.output.marks, kLoggingMark);
   const int64_t time = now().monotonic_raw_ns;
   const auto ns = static_cast<double>(time - watched_since_ns_);
   std::ostringstream line;

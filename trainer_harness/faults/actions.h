@@ -20,7 +20,7 @@ class FaultActions {
 
   // Allocates tensors of `bytes` that live until the process ends.
   virtual void leak(int64_t bytes) = 0;
-  // Allocates and frees a tensor of `bytes`.
+  // Allocates and frees a tensor of `bytes`; a host's memory goes back to the system.
   virtual void churn(int64_t bytes) = 0;
   // Returns free memory to the system.
   virtual void empty_cache() = 0;

@@ -149,7 +149,8 @@ constexpr FaultRow kKinds[] = {
      .takes = kRank | kMs | kMb | kRange,
      .default_rank = kEveryRank,
      .mb = 8,
-     .about = "allocates and frees tensors of random sizes up to X MiB: 64 of them, or for D ms"},
+     .about = "allocates tensors of random sizes up to X MiB and returns them to the system: 64 of "
+              "them, or for D ms"},
     {.name = "empty-cache",
      .kind = FaultKind::kEmptyCache,
      .place = Place::kStepEnd,

@@ -7,6 +7,7 @@
 #include <ATen/ops/mm.h>
 #include <c10/core/GradMode.h>
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <stdexcept>
 #include <vector>
@@ -17,6 +18,16 @@ namespace {
 constexpr int64_t kHostMatrix = 64;     // about 20 us on one core
 constexpr int64_t kDeviceMatrix = 256;  // and no longer on a device
 constexpr int64_t kReducedElements = 1024;
+constexpr int64_t kPage = 4096;
+
+// Gives a block's pages back to the system, as an allocator does that keeps no free memory. (glibc
+// keeps it, once it has seen blocks of that size.)
+void return_pages(uint8_t* data, int64_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (address + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (address + static_cast<uintptr_t>(bytes)) / kPage * kPage;
+  if (begin < end) madvise(data + (begin - address), end - begin, MADV_DONTNEED);
+}
 
 class TorchActions : public FaultActions {
  public:
@@ -46,7 +57,8 @@ class TorchActions : public FaultActions {
     const torch::Tensor tensor = torch::empty({bytes}, torch::device(device_).dtype(torch::kUInt8));
     if (has_device()) return;
     auto* const data = tensor.mutable_data_ptr<uint8_t>();
-    for (int64_t at = 0; at < bytes; at += 4096) data[at] = 1;  // touches each page
+    for (int64_t at = 0; at < bytes; at += kPage) data[at] = 1;  // touches each page
+    return_pages(data, bytes);
   }
 
   void empty_cache() override {

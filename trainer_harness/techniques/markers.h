@@ -22,6 +22,7 @@ inline constexpr const char* kBackwardMark = "backward";
 inline constexpr const char* kOptimizerMark = "optimizer";
 inline constexpr const char* kCheckpointMark = "checkpoint";
 inline constexpr const char* kMetricsMark = "metrics";
+inline constexpr const char* kLoggingMark = "logging";
 inline constexpr const char* kBarrierMark = "barrier";
 inline constexpr const char* kRebalanceMark = "rebalance";
 inline constexpr const char* kReplicateMark = "replicate";  // DataParallel
