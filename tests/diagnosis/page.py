@@ -140,9 +140,20 @@ def allowed(runs):
     return table(("kind", "causes that count as right", "shape"), rows)
 
 
-def page(synthetic, harder, real, minutes):
-    parts = [HEAD.format(minutes=minutes)]
-    for half, title, lines, about in (
+def measured(lines, about):
+    """By which commit on which machine, where that was noted."""
+    by = collections.Counter((line.get("commit"), line.get("machine")) for line in lines)
+    if "commit" in about:
+        by = {(about["commit"], about["machine"]): len(lines)}
+    notes = [f"{count} by commit {commit} on {machine}" for (commit, machine), count in sorted(by.items(), key=str) if commit]
+    earlier = by.get((None, None), 0)
+    return "; ".join([*notes, *([f"{earlier} by earlier commits"] if earlier else [])])
+
+
+def page(synthetic, harder, real):
+    """Each is (lines, about)."""
+    parts = [HEAD.format(minutes=synthetic[1].get("minutes", "?"))]
+    for half, title, (lines, about), text in (
             (0, "Synthetic runs", synthetic,
              "Faults of 1, 3, 5, 10 and 30 % of the step, on CPUs (Gloo) and GPUs (NCCL), of 2 to 64 ranks, over DDP, "
              "ZeRO 1 to 3, tensor and data parallelism and pipelines, with three levels of noise and clocks that are seconds "
@@ -166,7 +177,8 @@ def page(synthetic, harder, real, minutes):
             parts.append("Not run yet.\n")
             continue
         runs = [Judged(line) for line in lines]
-        parts += [f"{about}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy.\n\n", totals(runs, half),
+        parts += [f"{text}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy: {measured(lines, about)}.\n\n",
+                  totals(runs, half),
                   "\n### By size\n\n", by_size(runs), "\n### By kind\n\n", by_kind(runs),
                   "\n### By number of ranks\n\n", by_ranks(runs), "\n### Healthy runs\n\n", healthy_table(runs),
                   "\n### Every miss\n\n", misses(runs), "\n### What counts as right\n\n", allowed(runs)]

@@ -174,7 +174,7 @@ class Figures(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_it_lists_each_miss_and_keeps_the_halves_apart(self):
-        text = page([line([expected([1])], [straggler(2)])], [], [], 5)
+        text = page(([line([expected([1])], [straggler(2)])], {"minutes": 5}), ([], {}), ([], {}))
         self.assertIn("`a/10%/0` (10 %): names rank 2", text)
         self.assertIn("## Harder synthetic runs\n\nNot run yet.", text)
         self.assertIn("## Real runs\n\nNot run yet.", text)
