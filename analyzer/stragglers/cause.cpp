@@ -213,6 +213,11 @@ class Decision {
   }
 
   void refine_computation() {
+    if (!suspect_.rank && threads_can_have_waited()) {
+      return decide("host",
+                    "the training threads did not run for as long as computation took: that can be "
+                    "the delay, which then was a wait");
+    }
     if (!suspect_.rank || in_.machines.empty()) {
       if (cause_.like_batch) cause_.word = "input_imbalance";
       return;
@@ -354,6 +359,24 @@ class Decision {
     return own && theirs && *own - *theirs <= limit::kOnCpu * delay_per_step();
   }
 
+  // Of a rotating delay: the ranks' computation takes longer than their threads' CPU time, by most
+  // of the delay. False if unknown.
+  [[nodiscard]] bool threads_can_have_waited() const {
+    if (in_.work.on_device || in_.machines.empty()) return false;
+    double idle = 0;
+    for (size_t r = 0; r < in_.work.kind_ns.size(); ++r) {
+      if (!in_.machines[r].cpu_per_step_ns) return false;
+      double computation = 0;
+      for (const KindNs& kinds : in_.work.kind_ns[r]) {
+        for (size_t k = 0; k < kOwnKinds; ++k)
+          computation += computes(k) ? static_cast<double>(kinds[k]) : 0;
+      }
+      computation /= static_cast<double>(std::max<size_t>(1, in_.work.steps.size()));
+      idle += std::max(0.0, computation - *in_.machines[r].cpu_per_step_ns);
+    }
+    return idle >= (1 - limit::kOnCpu) * delay_per_step();
+  }
+
   // Samples of the recorder cover all steps, the delay only some of them.
   [[nodiscard]] double delay_per_step() const {
     return static_cast<double>(of(best_).delta_ns) * static_cast<double>(turns_.size()) /
@@ -435,14 +458,20 @@ class Decision {
 
 }  // namespace
 
-double fluctuation_of(const OwnWork& work) {
+double fluctuation_of(const OwnWork& work, const std::vector<Turn>& turns) {
+  std::vector<std::vector<bool>> late(work.kind_ns.size(),
+                                      std::vector<bool>(work.steps.size(), false));
+  for (const auto& [rank, step] : turns) late[rank][step] = true;
   double most = 0;
   for (size_t r = 0; r < work.kind_ns.size(); ++r) {
     const double whole = median({work.own_ns[r].begin(), work.own_ns[r].end()});
     for (size_t k = 0; k < kOwnKinds; ++k) {
       if (!computes(k)) continue;
       std::vector<double> series;
-      for (const KindNs& kinds : work.kind_ns[r]) series.push_back(static_cast<double>(kinds[k]));
+      for (size_t s = 0; s < work.kind_ns[r].size(); ++s) {
+        if (!late[r][s]) series.push_back(static_cast<double>(work.kind_ns[r][s][k]));
+      }
+      if (series.empty()) continue;
       const double typical = median(series);
       if (typical >= limit::kMatters * whole && typical > 0)
         most = std::max(most, mad_n(series) / typical);

@@ -33,8 +33,9 @@ struct Cause {
 };
 
 // The fluctuation of computation between steps on one rank: the largest relative spread of a
-// significant phase, over all ranks. 0.02 on a quiet machine, 0.3 where ranks share cores.
-[[nodiscard]] double fluctuation_of(const OwnWork& work);
+// significant phase, over all ranks. 0.02 on a quiet machine, 0.3 where ranks share cores. Without
+// the steps in which it was a rank's turn to be late: that is not chance.
+[[nodiscard]] double fluctuation_of(const OwnWork& work, const std::vector<Turn>& turns);
 
 struct CauseInput {
   const OwnWork& work;

@@ -243,6 +243,28 @@ TEST(CauseTest, PhaseThatTakesNoCpuTimeIsNoComputation) {
   EXPECT_EQ(some.cause().word, "compute") << "8 ms per step are all of it";
 }
 
+// Two ranks, one of them 80 ms longer in forward in each step, by turns.
+TEST(CauseTest, TurnsAreNoFluctuationAndNoComputationUnlessThreadsRan) {
+  Case one(kPeer, Shape::kRotating);
+  one.roles = same_roles(2);
+  one.machines.resize(2);
+  one.work.kind_ns.resize(2);
+  one.work.own_ns.resize(2);
+  one.suspect.rank.reset();
+  one.suspect.one_at_a_time = true;
+  for (size_t s = 0; s < one.work.steps.size(); ++s) {
+    one.work.kind_ns[s % 2][s][index_of(OwnKind::kForward)] += 80 * kCauseMs;
+    one.suspect.turns.push_back({s % 2, s});
+  }
+  EXPECT_GT(fluctuation_of(one.work, {}), 0.2);
+  EXPECT_EQ(fluctuation_of(one.work, one.suspect.turns), 0);
+  EXPECT_EQ(one.cause().word, "compute") << "CPU time is not known";
+  for (Machine& machine : one.machines) machine.cpu_per_step_ns = 330.0 * kCauseMs;
+  EXPECT_EQ(one.cause().word, "host");
+  for (Machine& machine : one.machines) machine.cpu_per_step_ns = 365.0 * kCauseMs;
+  EXPECT_EQ(one.cause().word, "compute") << "they ran for most of it";
+}
+
 TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
   // In backward, outside every phase, or in a range.
   KindNs in_range = kPeer;

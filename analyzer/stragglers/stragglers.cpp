@@ -339,7 +339,7 @@ class Judge {
     const Cause& cause = group.cause;
     if (cause.observed) return true;
     if (cause.computes) {
-      const double fluctuation = fluctuation_of(work_);
+      const double fluctuation = fluctuation_of(work_, group.suspects.front().turns);
       const bool still = fluctuation <= limit::kStill;
       const double least = still ? limit::kRelativeOfStill : limit::kRelativeOfTwo;
       if (cause.relative < std::max(least, limit::kFluctuationsOfTwo * fluctuation)) return false;
