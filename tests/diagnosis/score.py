@@ -3,7 +3,7 @@
 
 A line has `part` (synthetic or real), `kind`, `size` (asked for), `impact` (truth: what the faults cost, of a step), `expected`
 (culprits: ranks, host, causes, shape, cost_ns), `stragglers` and `slow_links` (what the report names), `finding` (its first
-one).
+one), `shown` (of a healthy run: ranks whose verdict counters confirm that are not dprof's).
 """
 import collections
 import math
@@ -25,6 +25,7 @@ class Judged:
         self.healthy = not line.get("expected")
         self.named = [] if self.failed else named_in(line)
         self.found, self.false, self.missed = [], [], []  # pairs (expected, verdict), verdicts, expected
+        self.shown = []  # verdicts against ranks at whom nothing was injected, and truly so
         self.match()
 
     def match(self):
@@ -37,7 +38,9 @@ class Judged:
             self.found.append((expected, hit))
             # A culprit may be named again, with another of its ranks or another of its faults.
             left = [verdict for verdict in left if not is_culprit(verdict, expected)]
-        self.false = left
+        shown = set(self.line.get("shown") or ())  # by counters that are not dprof's: healthy.py
+        self.shown = [verdict for verdict in left if verdict.ranks and set(verdict.ranks) <= shown]
+        self.false = [verdict for verdict in left if verdict not in self.shown]
 
     def worth(self, expected):
         """What a culprit costs, of the step: of several in a harder run, each by itself, since they can hide each other."""
@@ -215,7 +218,7 @@ def from_impact(runs, impact, healthy=True):
 
 def false_alarms(runs):
     healthy = [run for run in runs if run.healthy and not run.failed]
-    return Rate(sum(bool(run.named) for run in healthy), len(healthy))
+    return Rate(sum(bool(run.false) for run in healthy), len(healthy))
 
 
 def summary(runs):

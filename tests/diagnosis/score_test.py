@@ -3,6 +3,7 @@
 """The scoreboard's own rules, on lines whose judgement is plain."""
 import unittest
 
+import healthy
 from page import page
 from score import FLOOR, FULL, Judged, Rate, at_least, false_alarms, from_impact, summary, wilson
 
@@ -170,6 +171,30 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(high, 0.978, places=3)
         self.assertEqual(wilson(0, 0), (0, 1))
         self.assertEqual(str(Rate(0, 0)), "–")
+
+
+class Healthy(unittest.TestCase):
+    COUNTERS = {0: {"ran_ns": 10e9, "waited_for_core_ns": 1e9, "faults": 20_000, "kernel_ns": 1e9},
+                1: {"ran_ns": 10.7e9, "waited_for_core_ns": 1e9, "faults": 70_000, "kernel_ns": 1.7e9},
+                2: {"ran_ns": 10e9, "waited_for_core_ns": 2e9, "faults": 20_000, "kernel_ns": 1e9}}
+
+    def shows(self, rank, cause, cost_ms):
+        return healthy.shows({"rank": rank, "cause": cause, "cost_ns": cost_ms * 1e6}, self.COUNTERS, 100)
+
+    def test_the_counter_of_the_cause_has_to_differ_by_half_of_the_cost(self):
+        self.assertTrue(self.shows(1, "allocator", 14))
+        self.assertFalse(self.shows(1, "allocator", 15))
+        self.assertTrue(self.shows(1, "compute", 14))
+        self.assertFalse(self.shows(1, "cpu_contention", 14))
+        self.assertTrue(self.shows(2, "cpu_contention", 20))
+        self.assertFalse(self.shows(2, "allocator", 1))
+        self.assertFalse(self.shows(1, "host", 1), "no counter is about it")
+        self.assertFalse(self.shows(7, "compute", 1), "not read")
+
+    def test_who_is_shown_is_no_false_alarm(self):
+        named = line([], [straggler(1)]) | {"shown": [1]}
+        self.assertEqual(false_alarms([Judged(named), Judged(line([], [straggler(2)]) | {"shown": [1]})]).right, 1)
+        self.assertEqual(Judged(named).reason(), "")
 
 
 class Page(unittest.TestCase):
