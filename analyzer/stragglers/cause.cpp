@@ -257,8 +257,7 @@ class Decision {
   bool judged_by_batches() {
     const auto elements = against_peers([](const Machine& m) { return m.batch_elements; });
     if (!elements) return false;
-    if (*elements >= limit::kMoreWork &&
-        1 + cause_.of_all_computation <= *elements * *elements) {
+    if (*elements >= limit::kMoreWork && 1 + cause_.of_all_computation <= *elements * *elements) {
       cause_.observed = true;
       decide("input_imbalance",
              fmt::format("its batches have {:.2f} times as many elements", *elements));
@@ -266,9 +265,9 @@ class Decision {
     }
     // As many samples can be longer ones.
     if (!cause_.like_batch || in_.machines[*suspect_.rank].batch_elements_are_samples) return false;
-    cause_.reasons.push_back(
-        fmt::format("that is not due to its batches: they have {:.2f} times as many elements as its peers'",
-                    *elements));
+    cause_.reasons.push_back(fmt::format(
+        "that is not due to its batches: they have {:.2f} times as many elements as its peers'",
+        *elements));
     return true;
   }
 

@@ -269,8 +269,7 @@ TEST(CauseTest, KernelThatTakesMemoryAndGivesItAgain) {
   // In backward, outside every phase, or in a range.
   KindNs in_range = kPeer;
   in_range[index_of(OwnKind::kRange)] = 80 * kCauseMs;
-  for (const auto& own :
-       {kinds(10, 100, 280, 30, 20), kinds(10, 100, 200, 30, 99), in_range}) {
+  for (const auto& own : {kinds(10, 100, 280, 30, 20), kinds(10, 100, 200, 30, 99), in_range}) {
     Case one(own);
     one.machines[1].looks.counts[static_cast<size_t>(ThreadWait::kRunning)] = 50;
     one.machines[1].looks.observations = one.machines[1].looks.counts;

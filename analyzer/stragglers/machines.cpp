@@ -132,10 +132,9 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
         digest.facts,
         {KernelClass::kMatrixFp32, KernelClass::kMatrixTensor, KernelClass::kMatrixUnaligned});
     machine.batch_elements = mean_elements(digest.facts, span);
-    machine.batch_elements_are_samples =
-        std::ranges::none_of(digest.facts.shapes, [](const std::string& shape) {
-          return shape.find('x') != std::string::npos;
-        });
+    machine.batch_elements_are_samples = std::ranges::none_of(
+        digest.facts.shapes,
+        [](const std::string& shape) { return shape.find('x') != std::string::npos; });
     machine.cpu_per_step_ns = cpu_in(digest.system.cpu, span);
     if (machine.cpu_per_step_ns) *machine.cpu_per_step_ns /= count;
     machine.kernel_cpu_per_step_ns = rise_per_step(digest.system.kernel_cpu, span, count);

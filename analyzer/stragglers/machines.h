@@ -36,9 +36,9 @@ struct Machine {
   // Mean length of memory-bound kernels, and of matrix products.
   std::optional<double> memory_kernel_ns;
   std::optional<double> matrix_kernel_ns;
-  std::optional<double> batch_elements;   // mean over the batches of steady steps
+  std::optional<double> batch_elements;     // mean over the batches of steady steps
   bool batch_elements_are_samples = false;  // their number only: no shape is known
-  std::optional<double> cpu_per_step_ns;  // CPU time of the training thread
+  std::optional<double> cpu_per_step_ns;    // CPU time of the training thread
   // Of the whole process: CPU time within the kernel, and page faults.
   std::optional<double> kernel_cpu_per_step_ns;
   std::optional<double> faults_per_step;

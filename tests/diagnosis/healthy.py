@@ -30,7 +30,7 @@ FIXED_MALLOC = {"MALLOC_TRIM_THRESHOLD_": "1073741824", "MALLOC_MMAP_THRESHOLD_"
 
 # Batches for steps of about 5 to 20 ms, and of 50 to 200 ms, on a core of 2020.
 MODELS = (
-    ("convnet", ("--model", "convnet"), 16, 256),
+    ("convnet", ("--model", "convnet"), 64, 256),
     ("mlp", ("--model", "mlp:784,1024,1024,10"), 8, 256),
     ("resnet18", ("--model", "resnet18", "--image-size", 32), 1, 4),
     ("bert-tiny", ("--model", "bert-tiny"), 1, 8),

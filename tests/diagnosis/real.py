@@ -61,7 +61,8 @@ KINDS = (
     trainer("loader", "loader:rank={rank},ms={ms}", ["dataloader"]),
     trainer("gc-pause", "gc-pause:rank={rank},ms={ms},share=0.1", ["gc"], shape="transient", duty=0.1),
     trainer("sync", "sync:rank={rank},ms={ms}", ["synchronisation"]),
-    trainer("cpu-contention", "cpu-contention:rank={rank}", ["cpu_contention"]),
+    trainer("cpu-contention", "cpu-contention:rank={rank}", ["cpu_contention"],
+            more=("--batch", 128)),  # it costs nothing where a rank hardly computes
     trainer("skewed-batch", "skewed-batch:rank={rank},share={share}", ["input_imbalance"]),
     trainer("long-sequences", "long-sequences:rank={rank},share={share}", ["input_imbalance"],
             more=("--model", "bert-tiny", "--batch", 2)),
