@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Healthy real runs: six models of dprof-trainer, as people run them, with nothing injected. Nobody should be named.
 
-Ranks that share two cores are not always equals: another process takes one's core, or its allocator returns memory to the system
-where its peer's does not. A report that says so is right. What decides is not dprof's own record: a thread here reads the ranks'
-counters from /proc meanwhile, and a named rank counts as shown where the counter of its cause differs from its peers' by half
-of what it is said to cost.
+Ranks that share two cores are not always equals: another process takes one's core, or its allocator returns memory to the
+system where its peer's does not. A report that says so is right. What decides is not dprof's own record: a thread here reads
+the ranks' counters from /proc meanwhile, and a named rank counts as shown where the counter of its cause differs from its
+peers' by half of what it is said to cost.
 """
 import collections
 import contextlib
@@ -153,9 +153,10 @@ def neighbour():
 
 
 def call(words, environment):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=real.TIMEOUT_S, env=environment)
+    words = [str(word) for word in words]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=real.TIMEOUT_S, env=environment)
     if done.returncode != 0:
-        raise RuntimeError(f"{pathlib.Path(words[0]).name} {words[1]}: exit code {done.returncode}: {done.stderr[-300:]}")
+        raise RuntimeError(f"{os.path.basename(words[0])} {words[1]}: exit code {done.returncode}: {done.stderr[-300:]}")
     return done.stdout
 
 

@@ -177,25 +177,26 @@ def page(synthetic, harder, real):
              "ranks of a group (`host-group`, `tensor-group`, `pipeline-replica`) and on one replica of a stage "
              "(`stage-replica`). With several faults, recall counts those that would cost as much alone."),
             (1, "Real runs", real,
-             "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as if "
-             "a device computed, and computes little: two cores of a virtual machine that compute all the time differ by 10 to "
-             "20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown on 2 ranks. The "
-             "healthy runs below those of the trainer and of Python compute all the time: six models, steps of 4 to 190 ms. "
-             "Left out: jobs of Lightning, Hugging Face and accelerate (their packages are not part of the set-up), GPUs (but see "
-             "[GPU results](gpu_results.md)), and faults that end a job, which have tests of their own. The cost of "
-             "`cpu-contention` cannot be chosen: another program has half of the rank's core.\n\n"
-             "glibc returns memory to the system by default, in some runs on one rank only. The ConvNet on 2 ranks at batch 64, "
-             "by commit 463d3b88 (`scripts/scoreboard --healthy 20 --only '^convnet/short steps'`): 6 of 20 runs name a rank, each "
-             "with the cause `allocator`, and the counters show it in all 6 (229,000 to 354,000 page faults against 44,000 to "
-             "121,000, 0.52 to 0.76 s in the kernel against 0.18 to 0.29 s). With `MALLOC_TRIM_THRESHOLD_` and "
-             "`MALLOC_MMAP_THRESHOLD_` set, none of 20 names anybody, and the median step falls from 18.2 to 15.0 ms.\n")):
+             "`dprof-trainer` and unmodified Python scripts, recorded by `dprof record`. Each rank waits 40 ms per step as "
+             "if a device computed, and computes little: two cores of a virtual machine that compute all the time differ "
+             "by 10 to 20 % for seconds. At 3 ranks and more only impacts of 10 % and more count. Smaller ones are shown "
+             "on 2 ranks. The healthy runs below those of the trainer and of Python compute all the time: six models, "
+             "steps of 4 to 190 ms. Left out: jobs of Lightning, Hugging Face and accelerate (their packages are not part "
+             "of the set-up), GPUs (but see [GPU results](gpu_results.md)), and faults that end a job, which have tests of "
+             "their own. The cost of `cpu-contention` cannot be chosen: another program has half of the rank's core.\n\n"
+             "glibc returns memory to the system by default, in some runs on one rank only. The ConvNet on 2 ranks at "
+             "batch 64, by commit 463d3b88 (`scripts/scoreboard --healthy 20 --only '^convnet/short steps'`): 6 of 20 runs "
+             "name a rank, each with the cause `allocator`, and the counters show it in all 6 (229,000 to 354,000 page "
+             "faults against 44,000 to 121,000, 0.52 to 0.76 s in the kernel against 0.18 to 0.29 s). With "
+             "`MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` set, none of 20 names anybody, and the median step "
+             "falls from 18.2 to 15.0 ms.\n")):
         parts.append(f"\n## {title}\n\n")
         if not lines:
             parts.append("Not run yet.\n")
             continue
         runs = [Judged(line) for line in lines]
-        parts += [f"{text}\n{len(runs)} runs, {sum(run.healthy for run in runs)} of them healthy: {measured(lines, about)}.\n\n",
-                  totals(runs, half),
+        healthy = sum(run.healthy for run in runs)
+        parts += [f"{text}\n{len(runs)} runs, {healthy} of them healthy: {measured(lines, about)}.\n\n", totals(runs, half),
                   "\n### By size\n\n", by_size(runs), "\n### By kind\n\n", by_kind(runs),
                   "\n### By number of ranks\n\n", by_ranks(runs), "\n### Healthy runs\n\n", healthy_table(runs),
                   "\n### Every miss\n\n", misses(runs), "\n### What counts as right\n\n", allowed(runs)]
