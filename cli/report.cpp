@@ -229,12 +229,13 @@ class Report final : public Subcommand {
   }
 
   // What the text shows after the findings. GPU rows are counted for their table if it is asked for
-  // by name.
+  // by name. What is asked is answered, whatever else is shown.
   Status choose_sections() {
     if (!sections_.empty()) {
       Result<std::vector<analyzer::Section>> chosen = analyzer::parse_sections(sections_);
       if (!chosen.ok()) return fail(chosen.error());
       text_.sections = *std::move(chosen);
+      if (!changes_.empty()) text_.besides = {analyzer::Section::kWhatIf};
     } else if (rows_given_ != nullptr && rows_given_->count() > 0) {
       text_.besides = {analyzer::Section::kGpu};
     }

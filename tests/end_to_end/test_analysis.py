@@ -64,6 +64,12 @@ class Import(Imported):
         for rank in report["breakdown"]["per_rank"]:
             self.assertEqual(sum(rank["category_ns"].values()), rank["wall_ns"])
 
+    def test_a_question_is_answered_whatever_else_is_shown(self):
+        self.import_files(*(self.write(f"{rank}.json", kineto(rank)) for rank in (0, 1)))
+        said = self.command(DPROF, "report", self.run_folder, "--sections", "none", "--what-if", "transfer=0").stdout
+        self.assertIn("WHAT IF", said)
+        self.assertIn("transfer=0", said)
+
     def test_a_cut_file_is_read_as_far_as_it_goes(self):
         whole = json.dumps(kineto(0)).encode()
         cut = self.write("cut.json", whole[:len(whole) * 2 // 3])
