@@ -91,6 +91,24 @@ TEST(NoGradientSync, AnyWayOfExchangeIsOne) {
   EXPECT_THAT(found_comm_patterns(sends, "comm.no-gradient-sync"), IsEmpty());
 }
 
+// As in FSDP2: small reductions in a backward that nothing marks, after an autograd node.
+TEST(NoGradientSync, BackwardMayBeUnmarked) {
+  CommRun run(2);
+  run.collective({.function = Function::kReduceScatter, .bytes = 400, .at_ms = 80});
+  for (int r = 0; r < 2; ++r) {
+    run.without_phase(r, schema::Marker::kBackward);
+    run.without_phase(r, schema::Marker::kStep);
+  }
+  ASSERT_THAT(found_comm_patterns(run, "comm.no-gradient-sync"), SizeIs(1)) << "no node, no hint";
+  for (RankDigest& digest : run.digests) {
+    for (const StepRecord& step : digest.steps) {
+      const TraceNs begin = step.window.begin + DurationNs{60 * kNsPerMs};
+      digest.autograd.push_back({begin, begin + DurationNs{kNsPerMs}});
+    }
+  }
+  EXPECT_THAT(found_comm_patterns(run, "comm.no-gradient-sync"), IsEmpty());
+}
+
 TEST(NoGradientSync, WhatIsNotRecordedProvesNothing) {
   CommRun light(2);
   for (TraceFile& trace : light.traces) trace.detail = "light";

@@ -84,7 +84,8 @@ struct TimeOfRank {
 [[nodiscard]] std::span<const PhaseRange> phases_in(const RankDigest& digest, Interval window);
 // True if an optimizer phase begins in that step.
 [[nodiscard]] bool has_update(const RankDigest& digest, const StepRecord& step);
-// The innermost phase of the rank's training thread at that moment; kNone = none. O(log phases).
+// The innermost phase of the rank's training thread at that moment, inferred where none is marked;
+// kNone = none. O(log of phases and nodes).
 [[nodiscard]] schema::Marker phase_at(const RankDigest& digest, TraceNs at);
 // The phase in which most members called it.
 [[nodiscard]] schema::Marker phase_of(const RuleInput& input, const Instance& instance);
