@@ -51,6 +51,10 @@ def python(name, fault, causes, **how):
     return Kind("python-" + name, "python", fault, causes, **how)
 
 
+def fsdp2(fault, causes):
+    return python("fsdp2-" + fault, fault, causes, more=("--wrap", "fsdp2"))
+
+
 # {rank} and {ms} (of one strike), {share} (of the work), {rate} (Mbit/s) are filled in.
 KINDS = (
     trainer("compute", "compute:rank={rank},ms={ms}", ["compute"]),
@@ -84,6 +88,10 @@ KINDS = (
     python("log", "log", ["rank0_work", "host"]),
     python("gc", "gc", ["gc", "host"], shape="transient", duty=0.1),
     python("checkpoint", "checkpoint", ["checkpoint", "host"], shape="periodic", duty=0.1),
+    fsdp2("forward", ["host"]),
+    fsdp2("backward", ["host"]),
+    fsdp2("compute", ["compute"]),
+    fsdp2("loader", ["dataloader"]),
 )
 
 
@@ -105,7 +113,7 @@ class Driver:
         if kind.program == "python":
             words = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", SCRIPT,
                      "--steps", steps, "--batch", 8, "--device-ms", DEVICE_MS, "--times", self.folder / "times.json"]
-            return [*words, *faults]
+            return [*words, *kind.more, *faults]
         more = [str(word).format(folder=run.parent) for word in kind.more]
         options = dict(zip(MORE[::2], MORE[1::2])) | dict(zip(more[::2], more[1::2]))  # a kind's own instead of the usual
         words = [self.trainer, "--steps", steps, "--truth", self.folder / "truth.json", "--threads", 1,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DistributedDataParallel script with trouble on request. It knows nothing of a profiler, and keeps time by itself.
+"""A DistributedDataParallel (or FSDP2) script with trouble on request. It knows nothing of a profiler, and keeps time by itself.
 
     torchrun --nproc-per-node=2 train_faults.py --steps 60 --fault loader --rank 1 --ms 10 --times times.json
 """
@@ -14,6 +14,8 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
@@ -113,6 +115,17 @@ class Trouble:
         self.step += 1
 
 
+def wrap(net, how, trouble, ranks):
+    if how == "ddp":
+        net.conv1.weight.register_hook(trouble.backward)
+        return DistributedDataParallel(net)
+    net.conv2.register_full_backward_hook(lambda *_: trouble.backward(None))
+    mesh = init_device_mesh("cpu", (ranks,))
+    for layer in (net.conv2, net.fc1):
+        fully_shard(layer, mesh=mesh)
+    return fully_shard(net, mesh=mesh)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=60)
@@ -123,6 +136,7 @@ def main():
     parser.add_argument("--block", type=int, default=0, metavar="N", help="N steps without the fault, N with it, and so on")
     parser.add_argument("--device-ms", type=float, default=0, help="each rank waits that long per step, as if for a device")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wrap", choices=("ddp", "fsdp2"), default="ddp")
     parser.add_argument("--times", help="rank 0 writes the steps' times there, in ns")
     options = parser.parse_args()
 
@@ -134,8 +148,7 @@ def main():
     data = Samples(options.steps * options.batch * ranks, trouble)
     loader = DataLoader(data, batch_size=options.batch, sampler=DistributedSampler(data))
     net = Net(trouble)
-    net.conv1.weight.register_hook(trouble.backward)
-    model = DistributedDataParallel(net)
+    model = wrap(net, options.wrap, trouble, ranks)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
 
