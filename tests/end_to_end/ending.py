@@ -164,14 +164,14 @@ def spawned(rank, options):
 
 
 def train(options):
-    # To meet may take longer on a busy machine.
+    # To meet, here and when the model is wrapped, may take longer on a busy machine.
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
-    dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=options.timeout))
     torch.manual_seed(1)
     chosen = dist.get_rank() == options.rank
     samples = Samples(8 * options.steps, LOADER.get(options.ending) if chosen else None, 8 * options.step)
     loader = DataLoader(samples, batch_size=8, num_workers=1 if options.ending in LOADER else 0)
     model = DistributedDataParallel(nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 1)))
+    dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=options.timeout))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for step, batch in enumerate(loader):
         if options.ending == "all-early" and step == options.step:

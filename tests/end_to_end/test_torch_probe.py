@@ -37,8 +37,7 @@ class TorchProbe(EndToEnd):
         """As if the build were not known: the trainer's operators come after the verdict."""
         cache = self.folder / "cache"
         for _ in range(2):
-            self.record_trainer("--steps", 30, options=["--overwrite"], DPROF_TORCH_TRUST="none",
-                                XDG_CACHE_HOME=str(cache))
+            self.record_trainer("--steps", 200, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
             for rank in (0, 1):
                 self.assertEqual(self.trace(rank).meta["torch_source"], "on")
         kept = list((cache / "dprof/torch").iterdir())
