@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DistributedDataParallel (or FSDP2) script with trouble on request. It knows nothing of a profiler, and keeps time by itself.
+"""A DistributedDataParallel or FSDP2 script with trouble on request. It knows nothing of a profiler, and keeps time itself.
 
     torchrun --nproc-per-node=2 train_faults.py --steps 60 --fault loader --rank 1 --ms 10 --times times.json
 """
