@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "analyzer/steps/phases.h"
 #include "base/format.h"
 #include "base/stats.h"
 
@@ -15,7 +16,6 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kRanksInWords = 8;
-constexpr size_t kDeepestPhase = 64;  // phases that begin between a moment and the one around it
 
 std::optional<std::pair<int64_t, int64_t>> steady_indices(const RuleInput& input) {
   if (!input.report.run.steps) return std::nullopt;
@@ -214,51 +214,6 @@ bool has_update(const RankDigest& digest, const StepRecord& step) {
   return std::ranges::count(phases_in(digest, step.window), schema::Marker::kOptimizer,
                             &PhaseRange::marker) > 0;
 }
-
-namespace {
-
-TraceNs last_begin(const IntervalSet& set, TraceNs at) {
-  const auto after = std::ranges::upper_bound(set, at, {}, &Interval::begin);
-  return after == set.begin() ? TraceNs{INT64_MIN} : std::prev(after)->begin;
-}
-
-TraceNs next_begin(const IntervalSet& set, TraceNs at) {
-  const auto after = std::ranges::upper_bound(set, at, {}, &Interval::begin);
-  return after == set.end() ? TraceNs{INT64_MAX} : after->begin;
-}
-
-// A moment in no marked phase, by the definition of with_inferred_phases()
-// (analyzer/steps/phases.h): backward after an autograd node, forward between signs of one, until a
-// phase or a step begins or ends.
-schema::Marker inferred_phase_at(const RankDigest& digest, TraceNs at) {
-  const auto phase_after = std::ranges::upper_bound(
-      digest.phases, at, {}, [](const PhaseRange& p) { return p.span.begin; });
-  const auto step_after = std::ranges::upper_bound(
-      digest.steps, at, {}, [](const StepRecord& s) { return s.window.begin; });
-  TraceNs border{INT64_MIN};
-  const auto consider = [&](const Interval& span) {
-    border = std::max({border, span.begin, span.end <= at ? span.end : span.begin});
-  };
-  auto phase = std::make_reverse_iterator(phase_after);
-  for (size_t looked = 0; phase != digest.phases.rend() && looked < kDeepestPhase; ++looked)
-    consider((phase++)->span);
-  if (step_after != digest.steps.begin()) consider(std::prev(step_after)->window);
-
-  const TraceNs node =
-      std::max(last_begin(digest.autograd, at), last_begin(digest.autograd_elsewhere, at));
-  const TraceNs sign = last_begin(digest.forward_signs, at);
-  if (node > border && node >= sign) return schema::Marker::kBackward;
-  if (sign <= border || sign < node) return schema::Marker::kNone;
-  TraceNs end =
-      std::min(next_begin(digest.autograd, at), next_begin(digest.autograd_elsewhere, at));
-  if (phase_after != digest.phases.end()) end = std::min(end, phase_after->span.begin);
-  if (step_after != digest.steps.end()) end = std::min(end, step_after->window.begin);
-  const auto within = std::ranges::lower_bound(digest.forward_signs, sign, {}, &Interval::begin);
-  const bool goes_on = at < within->end || next_begin(digest.forward_signs, at) < end;
-  return goes_on ? schema::Marker::kForward : schema::Marker::kNone;
-}
-
-}  // namespace
 
 schema::Marker phase_at(const RankDigest& digest, TraceNs at) {
   const auto after = std::ranges::upper_bound(digest.phases, at, {},

@@ -109,6 +109,12 @@ TraceNs next_begin(const IntervalSet& set, TraceNs at) {
   return next != set.end() ? next->begin : TraceNs{INT64_MAX};
 }
 
+// Empty, before everything, if none has begun.
+Interval last_begun(const IntervalSet& set, TraceNs at) {
+  const auto after = std::ranges::upper_bound(set, at, {}, &Interval::begin);
+  return after == set.begin() ? Interval{{INT64_MIN}, {INT64_MIN}} : *std::prev(after);
+}
+
 // Calls between two nodes, as in FSDP's hooks.
 void add_between_nodes(const RankDigest& digest, std::span<const CommCall> calls,
                        std::vector<Interval>& blocked) {
@@ -142,6 +148,35 @@ std::vector<PhaseRange> with_inferred_phases(const RankDigest& digest) {
   add_forwards(digest, signs, borders_of(digest, {}), phases);
   std::ranges::stable_sort(phases, {}, [](const PhaseRange& p) { return p.span.begin; });
   return phases;
+}
+
+Marker inferred_phase_at(const RankDigest& digest, TraceNs at) {
+  const auto phase_after = std::ranges::upper_bound(
+      digest.phases, at, {}, [](const PhaseRange& p) { return p.span.begin; });
+  const auto step_after = std::ranges::upper_bound(
+      digest.steps, at, {}, [](const StepRecord& s) { return s.window.begin; });
+  TraceNs border{INT64_MIN};
+  const auto consider = [&](const Interval& span) {
+    border = std::max({border, span.begin, span.end <= at ? span.end : span.begin});
+  };
+  auto phase = std::make_reverse_iterator(phase_after);
+  for (size_t looked = 0; phase != digest.phases.rend() && looked < kDeepestPhase; ++looked)
+    consider((phase++)->span);
+  if (step_after != digest.steps.begin()) consider(std::prev(step_after)->window);
+
+  const Interval node =
+      std::ranges::max(last_begun(digest.autograd, at), last_begun(digest.autograd_elsewhere, at),
+                       {}, &Interval::begin);
+  const Interval sign = last_begun(digest.forward_signs, at);
+  // A sign within a node is computed again, for that node.
+  if (node.begin > border && sign.begin < node.end) return Marker::kBackward;
+  if (sign.begin <= border || sign.begin < node.end) return Marker::kNone;
+  TraceNs end =
+      std::min(next_begin(digest.autograd, at), next_begin(digest.autograd_elsewhere, at));
+  if (phase_after != digest.phases.end()) end = std::min(end, phase_after->span.begin);
+  if (step_after != digest.steps.end()) end = std::min(end, step_after->window.begin);
+  const bool goes_on = at < sign.end || next_begin(digest.forward_signs, at) < end;
+  return goes_on ? Marker::kForward : Marker::kNone;
 }
 
 std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases) {

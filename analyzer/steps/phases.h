@@ -10,6 +10,9 @@
 
 namespace dprof::analyzer {
 
+// Phases that begin between a moment and the one around it, or that ended last before it, at most.
+inline constexpr size_t kDeepestPhase = 64;
+
 // The innermost phase during an interval.
 struct PhasePiece {
   Interval span;
@@ -20,6 +23,11 @@ struct PhasePiece {
 // It extends to the end of the collectives that it called, for which backward() waits. If no
 // forward is marked at all, also a forward for each run of its signs between two of these.
 std::vector<PhaseRange> with_inferred_phases(const RankDigest& digest);
+
+// The phase of a moment in no recorded one, by the same signs: backward after an autograd node (on
+// whatever thread), forward between signs of one, until a phase or a step begins or ends; kNone =
+// neither. O(log of phases and nodes).
+[[nodiscard]] schema::Marker inferred_phase_at(const RankDigest& digest, TraceNs at);
 
 // Sorted, disjoint; where phases nest, the one that began last wins.
 std::vector<PhasePiece> innermost(std::vector<PhaseRange> phases);

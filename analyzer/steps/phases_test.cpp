@@ -74,5 +74,29 @@ TEST(PhasesTest, BackwardOnOtherThreadsEndsAForward) {
                                             std::pair(Marker::kForward, from_to(700, 710))));
 }
 
+// Each moment of an inferred phase, one by one.
+void expect_the_same_at_each_moment(const RankDigest& digest) {
+  for (const PhaseRange& phase : with_inferred_phases(digest)) {
+    if (phase.row != 0) continue;
+    for (TraceNs at = phase.span.begin; at < phase.span.end; at = at + DurationNs{1})
+      ASSERT_EQ(inferred_phase_at(digest, at), phase.marker) << at.ns;
+  }
+}
+
+TEST(PhasesTest, AMomentHasThePhaseOfItsRange) {
+  expect_the_same_at_each_moment(unmarked());
+  RankDigest again = unmarked();
+  again.forward_signs = {from_to(100, 110), from_to(540, 560)};
+  expect_the_same_at_each_moment(again);
+  EXPECT_EQ(inferred_phase_at(again, {720}), Marker::kBackward) << "a call after the last node";
+  EXPECT_EQ(inferred_phase_at(again, {950}), Marker::kNone) << "after the optimizer";
+  EXPECT_EQ(inferred_phase_at(again, {50}), Marker::kNone) << "before everything";
+  RankDigest accumulating;
+  accumulating.span = from_to(0, 1000);
+  accumulating.forward_signs = {from_to(100, 110), from_to(180, 200), from_to(400, 410)};
+  accumulating.autograd = {from_to(250, 300), from_to(450, 500)};
+  expect_the_same_at_each_moment(accumulating);
+}
+
 }  // namespace
 }  // namespace dprof::analyzer
