@@ -215,8 +215,8 @@ class Decision {
   void refine_computation() {
     if (!suspect_.rank && threads_can_have_waited()) {
       return decide("host",
-                    "the training threads did not run for as long as computation took: that can be "
-                    "the delay, which then was a wait");
+                    "computation took longer than the training threads ran, by most of the delay: "
+                    "they may have waited");
     }
     if (!suspect_.rank || in_.machines.empty()) {
       if (cause_.like_batch) cause_.word = "input_imbalance";

@@ -8,7 +8,6 @@ peers' by half of what it is said to cost.
 """
 import collections
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -24,8 +23,8 @@ import support
 
 STEPS = 120
 POLL_S = 0.2
-HALF = 0.5        # of the cost that is claimed, in the counter of its cause
-MORE_PAGES = 1.5  # times the peers' faults, beside the time
+HALF = 0.5        # of the cost that is claimed, in the counter of its cause: as kMostOfIt of the analyser
+MORE_PAGES = 1.5  # times the peers' faults, beside the time: kMorePages of the analyser, and its experiment
 FIXED_MALLOC = {"MALLOC_TRIM_THRESHOLD_": "1073741824", "MALLOC_MMAP_THRESHOLD_": "1073741824"}
 
 # Batches for steps of about 5 to 20 ms, and of 50 to 200 ms, on a core of 2020.
@@ -114,30 +113,27 @@ def shows(verdict, of_rank, steps):
     return False
 
 
-class Driver:
-    def __init__(self, options, folder):
-        build = pathlib.Path(options.build)
-        self.dprof, self.trainer, self.folder = build / "bin/dprof", build / "bin/dprof-trainer", folder
+def line(build, folder, model, form, number):
+    name, words, short, long = model
+    run = folder / "run"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MALLOC_")} | form.environment
+    words = [build / "bin/dprof", "record", "-n", form.ranks, "-o", run, "--", build / "bin/dprof-trainer", "--steps", STEPS,
+             "--threads", 1, "--seed", 1 + number, *words, "--batch", long if form.long else short, *form.more]
+    with support.ForeignLoad() as load, Counters() as counters, neighbour() if form.neighbour else contextlib.nullcontext():
+        real.call(words, folder, environment)
+    report = real.read_report(build / "bin/dprof", run)
+    steps = report["run"]["steps"]
+    result = real.line_of(report, load.cores, (form.ranks, 1), id=id_of(model, form, number), kind=form.name, size=0, impact=0,
+                          expected=[], step_ns=steps["median_ns"])
+    if result["stragglers"]:
+        result["shown"] = [s["rank"] for s in result["stragglers"]
+                           if s["rank"] is not None and shows(s, counters.of_rank, steps["steady"])]
+        result["counters"] = {str(rank): value for rank, value in sorted(counters.of_rank.items())}
+    return result
 
-    def line(self, model, form, number):
-        name, words, short, long = model
-        run = self.folder / "run"
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("MALLOC_")}
-        environment |= {"OMP_NUM_THREADS": "1"} | form.environment
-        words = [self.dprof, "record", "-n", form.ranks, "-o", run, "--", self.trainer, "--steps", STEPS, "--threads", 1,
-                 "--seed", 1 + number, *words, "--batch", long if form.long else short, *form.more]
-        with support.ForeignLoad() as load, Counters() as counters, neighbour() if form.neighbour else contextlib.nullcontext():
-            call(words, environment)
-        report = json.loads(call([self.dprof, "report", run, "--format", "json", "--no-cache"], environment))
-        line = {"id": f"{name}/{form.name}/{number}", "part": "real", "kind": form.name, "size": 0, "impact": 0, "expected": [],
-                "step_ns": report["run"]["steps"]["median_ns"], "foreign_cores": round(load.cores, 2),
-                "spec": {"ranks": form.ranks, "hosts": 1}, "stragglers": report["stragglers"],
-                "floor_ns": (report.get("detection") or {}).get("floor_ns"), "finding": (report["findings"] or [None])[0]}
-        if line["stragglers"]:
-            line["shown"] = [s["rank"] for s in line["stragglers"]
-                             if s["rank"] is not None and shows(s, counters.of_rank, report["run"]["steps"]["steady"])]
-            line["counters"] = {str(rank): value for rank, value in sorted(counters.of_rank.items())}
-        return line
+
+def id_of(model, form, number):
+    return f"{model[0]}/{form.name}/{number}"
 
 
 @contextlib.contextmanager
@@ -152,21 +148,16 @@ def neighbour():
         busy.wait()
 
 
-def call(words, environment):
-    words = [str(word) for word in words]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=real.TIMEOUT_S, env=environment)
-    if done.returncode != 0:
-        raise RuntimeError(f"{os.path.basename(words[0])} {words[1]}: exit code {done.returncode}: {done.stderr[-300:]}")
-    return done.stdout
-
-
 def run(options, done, keep):
     """Each model in each form that often, but for those whose names are in `done`."""
     for number in range(options.healthy):
         for form in FORMS:
             for model in MODELS:
-                name = f"{model[0]}/{form.name}/{number}"
+                name = id_of(model, form, number)
                 if name in done or (options.only and not re.search(options.only, name)):
                     continue
                 with tempfile.TemporaryDirectory(prefix="dprof-scoreboard-") as folder:
-                    keep([Driver(options, pathlib.Path(folder)).line(model, form, number)])
+                    try:
+                        keep([line(pathlib.Path(options.build), pathlib.Path(folder), model, form, number)])
+                    except real.FAILURES as error:
+                        keep([real.line_of_failure(error, id=name, kind=form.name, size=0)])

@@ -33,6 +33,7 @@ STRETCH = 10
 BLOCK, BLOCKS = 20, 11  # steps; without the fault, with it, ..., without it
 GRADIENT_MBIT = 108_400 * 8 / 1e6
 TIMEOUT_S = 240
+FAILURES = (RuntimeError, subprocess.TimeoutExpired, OSError)  # of a program that is run
 # (ranks, share of the step that the fault is to cost): at 3 ranks and more only large ones count, two cores are oversubscribed
 SIZES = ((2, 0.3), (2, 0.1), (3, 0.3), (4, 0.3), (2, 0.03))
 COMPUTES = 0.6   # of what a step takes beyond DEVICE_MS
@@ -140,25 +141,16 @@ class Driver:
         return self.step_times(kind), run, load.cores
 
     def report(self, run):
-        return json.loads(self.call([self.dprof, "report", run, "--format", "json", "--no-cache"]))
+        return read_report(self.dprof, run)
 
     def record_here(self, words, kind, ranks, run):
         launch = [] if kind.program == "python" else ["-n", ranks]  # torchrun starts Python's ranks
-        self.call([self.dprof, "record", *launch, "-o", run, "--", *words])
+        call([self.dprof, "record", *launch, "-o", run, "--", *words], self.folder)
 
     def record_hosts(self, words, ranks, hosts, run):
         """A recorder per rank; they meet through the run's folder."""
-        self.call([HOSTS, hosts, "--ranks-per-host", ranks // hosts, "--", self.dprof, "record", "-o", run, "--", *words])
-
-    def call(self, words):
-        keep = {key: value for key, value in os.environ.items()
-                if key not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT_S, cwd=self.folder,
-                              env=keep | {"OMP_NUM_THREADS": "1"})
-        if done.returncode != 0:
-            said = done.stderr[-400:].replace(str(self.folder), "")  # it is kept: no paths of this machine
-            raise RuntimeError(f"{pathlib.Path(words[0]).name} {words[1]}: exit code {done.returncode}: {said}")
-        return done.stdout
+        start = [HOSTS, hosts, "--ranks-per-host", ranks // hosts, "--"]
+        call([*start, self.dprof, "record", "-o", run, "--", *words], self.folder)
 
     def step_times(self, kind):
         if kind.program == "python":
@@ -214,21 +206,44 @@ class Driver:
         return lines
 
     def line(self, kind, ranks, size, number, report, cores, expected, cost, step):
-        line = {"id": name(kind, ranks, size, number), "part": "real",
-                "kind": kind.name if size else f"{kind.program} on {kind.hosts} host{'s' if kind.hosts > 1 else ''}",
-                "size": size, "impact": cost / step, "expected": expected, "step_ns": round(step),
-                "foreign_cores": round(cores, 2), "spec": {"ranks": ranks, "hosts": kind.hosts},
-                "stragglers": report["stragglers"], "finding": (report["findings"] or [None])[0],
-                "floor_ns": (report.get("detection") or {}).get("floor_ns")}
-        for s in line["stragglers"] or []:
-            s.pop("evidence", None)
-        if line["stragglers"] is None:
-            line["unknown"] = "; ".join(d["text"] for d in report["recording"]["diagnostics"] if "straggler" in d["text"])
-        links = report.get("slow_links")
-        if links and links["groups"]:
-            line["slow_links"] = {"suspects": links["suspects"],
-                                  "ranks": sorted({r for g in links["groups"] for r in g["ranks"]})}
-        return line
+        shown = kind.name if size else f"{kind.program} on {kind.hosts} host{'s' if kind.hosts > 1 else ''}"
+        return line_of(report, cores, (ranks, kind.hosts), id=name(kind, ranks, size, number), kind=shown, size=size,
+                       impact=cost / step, expected=expected, step_ns=round(step))
+
+
+def line_of(report, cores, spec, **about):
+    """The scoreboard's line of a run: what is known of it, and what the report says."""
+    line = {"part": "real", **about, "foreign_cores": round(cores, 2), "spec": {"ranks": spec[0], "hosts": spec[1]},
+            "stragglers": report["stragglers"], "finding": (report["findings"] or [None])[0],
+            "floor_ns": (report.get("detection") or {}).get("floor_ns")}
+    for s in line["stragglers"] or []:
+        s.pop("evidence", None)
+    if line["stragglers"] is None:
+        line["unknown"] = "; ".join(d["text"] for d in report["recording"]["diagnostics"] if "straggler" in d["text"])
+    links = report.get("slow_links")
+    if links and links["groups"]:
+        line["slow_links"] = {"suspects": links["suspects"], "ranks": sorted({r for g in links["groups"] for r in g["ranks"]})}
+    return line
+
+
+def line_of_failure(error, **about):
+    return {"part": "real", **about, "failed": str(error)[:300]}
+
+
+def read_report(dprof, run, environment=None):
+    return json.loads(call([dprof, "report", run, "--format", "json", "--no-cache"], run.parent, environment))
+
+
+def call(words, folder, environment=None):
+    """What the program prints; RuntimeError if it fails."""
+    keep = {key: value for key, value in (environment or os.environ).items()
+            if key not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT_S, cwd=folder,
+                          env=keep | {"OMP_NUM_THREADS": "1"})
+    if done.returncode != 0:
+        said = done.stderr[-400:].replace(str(folder), "")  # it is kept: no paths of this machine
+        raise RuntimeError(f"{pathlib.Path(words[0]).name} {words[1]}: exit code {done.returncode}: {said}")
+    return done.stdout
 
 
 def name(kind, ranks, size, number):
@@ -297,7 +312,6 @@ def run(options, done, keep):
                     continue
                 try:
                     lines = driver.round(kind, ranks, size, number)
-                except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
-                    lines = [{"id": name(kind, ranks, size, number), "part": "real", "kind": kind.name, "size": size,
-                              "failed": str(error)[:300]}]
+                except FAILURES as error:
+                    lines = [line_of_failure(error, id=name(kind, ranks, size, number), kind=kind.name, size=size)]
                 keep([line for line in lines if line.get("failed") or counts(line)])
