@@ -161,7 +161,6 @@ class Analyst {
       free_memory(gpu.communication);
       free_memory(gpu.tokens);
       pieces_[d] = lattice_of(digests_[d], comm_spans(digests_, matching_, d));
-      pieces_[d].shrink_to_fit();
       starved_[d] = launch_waits_of(digests_[d], pieces_[d]);
       free_memory(gpu.launches);
       for (DeviceDigest& device : gpu.devices) free_memory(device.pieces);
@@ -308,13 +307,11 @@ class Analyst {
     if (replay.operations) {
       verdicts_ = operation_verdicts(*replay.operations, digests_, replayed_steps());
     } else {
-      std::vector<std::span<const LatticePiece>> pieces;
-      for (const size_t rank : steps_->ranks) pieces.emplace_back(pieces_[rank]);
       const Comparison comparison{.digests = digests_,
                                   .traces = traces_,
                                   .steps = *steps_,
                                   .matching = matching_,
-                                  .pieces = pieces,
+                                  .pieces = pieces_,
                                   .replayer = report().replay && report().replay->accepted
                                                   ? replay.segments.get()
                                                   : nullptr,
@@ -362,7 +359,7 @@ class Analyst {
           rank.pieces.push_back({piece.span, piece.category, piece.phase});
         rank.memory = memory_curves(digests_[d].memory);
       }
-      free_memory(pieces_[d]);
+      pieces_[d] = {};
       analysis_.ranks.push_back(std::move(rank));
     }
     analysis_.clocks = std::move(static_cast<RankClocks&>(alignment_));
@@ -416,7 +413,7 @@ class Analyst {
   Analysis analysis_;
   std::vector<TraceFile> traces_;  // the analysed ones; the members below use the same positions
   std::vector<RankDigest> digests_;
-  std::vector<std::vector<LatticePiece>> pieces_;
+  std::vector<Lattice> pieces_;                    // by digest
   std::vector<IntervalSet> starved_;               // by digest, until the replay
   std::vector<std::vector<OwnDelay>> own_delays_;  // empty where ranks were not compared
   Matching matching_;

@@ -233,7 +233,7 @@ TEST(Align, ShortCollectivesNarrowPoorProbes) {
   EXPECT_EQ(alignment.clock.hosts[1].method, "probes and collectives");
   const Misses misses = misses_of(job, alignment);
   EXPECT_EQ(misses.not_covered, 0);
-  job.digests[0].collectives.clear();
+  job.digests[0].collectives = {};
   EXPECT_GT(*job.align().clock.hosts[1].bound_ns, 900'000);
   const TraceNs middle{20'000'000'000};
   EXPECT_LT(*alignment.bound_between(0, middle, 2, middle), 800'000);
@@ -242,7 +242,7 @@ TEST(Align, ShortCollectivesNarrowPoorProbes) {
 TEST(Align, NothingInCommonIsSaid) {
   Job job{.network = std::nullopt};
   job.make();
-  for (RankDigest& digest : job.digests) digest.collectives.clear();
+  for (RankDigest& digest : job.digests) digest.collectives = {};
   const Alignment alignment = job.align();
   EXPECT_FALSE(alignment.aligned);
   EXPECT_EQ(alignment.clock.hosts[1].method, "none");
@@ -285,7 +285,7 @@ TEST(Align, CollectivesThatCannotBeAreCounted) {
   Job job;
   job.make();
   for (const size_t i : {10, 20}) {
-    CollectiveRecord& record = job.digests[3].collectives[i];
+    CollectiveRecords::Edited record = job.digests[3].collectives.edit(i);
     record.end = record.start = *record.start + DurationNs{-30'000'000};
   }
   const Alignment alignment = job.align();
@@ -320,7 +320,7 @@ TEST(Align, AHostWithoutTracesStillJoinsThoseThatProbedIt) {
   // Both probed host 0, which was the recorders' reference; its traces are lost.
   job.traces.erase(job.traces.begin(), job.traces.begin() + 2);
   job.digests.erase(job.digests.begin(), job.digests.begin() + 2);
-  for (RankDigest& digest : job.digests) digest.collectives.clear();
+  for (RankDigest& digest : job.digests) digest.collectives = {};
   const Alignment alignment = job.align();
   ASSERT_EQ(alignment.clock.hosts.size(), 2U);
   EXPECT_EQ(alignment.clock.reference, "host1");
@@ -346,8 +346,8 @@ TEST(PutOnAxis, MovesEveryTimeAndKeepsSetsCanonical) {
   digest.last_sign = {1'000};
   digest.phases = {{{{10}, {20}}, schema::Marker::kForward, 1}};
   digest.steps = {{0, {{0}, {500}}}, {1, {{500}, {1'000}}}};
-  digest.collectives.resize(1);
-  digest.collectives[0].ready = TraceNs{30};
+  digest.collectives.push_back({});
+  digest.collectives.edit(0).ready = TraceNs{30};
   // The clock runs twice too fast: neighbours a nanosecond apart become equal.
   for (int64_t t = 0; t < 1'000; t += 2) digest.ops.push_back({{t}, {t + 1}});
   Alignment alignment;

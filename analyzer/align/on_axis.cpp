@@ -33,11 +33,11 @@ void map_digest(const ClockMap& map, RankDigest& digest) {
     for (Interval& interval : *set) move_interval(interval);
     make_canonical(*set);
   }
-  for (CollectiveRecord& record : digest.collectives) {
+  digest.collectives.edit_all([&](CollectiveRecord& record) {
     for (CollectiveRecord::Time* time :
          {&record.enqueue, &record.start, &record.end, &record.failed, &record.ready})
       move_known(*time);
-  }
+  });
   for (StepRecord& step : digest.steps) move_interval(step.window);
   for (RunQueueSample& sample : digest.run_queue) move(sample.at);
   for (HostToken& token : digest.tokens) move(token.at);

@@ -53,7 +53,7 @@ TEST(BandwidthOfUnevenTest, TotalOfAGatherAndMostOfAnAllToAll) {
   EXPECT_EQ(size_of(instance, digests, 6), 1200) << "three ranks have no trace";
   instance.function = Function::kAllToAll;
   EXPECT_EQ(size_of(instance, digests, 3), 300);
-  for (RankDigest& digest : digests) digest.collectives[0].bytes.reset();
+  for (RankDigest& digest : digests) digest.collectives.edit(0).bytes.reset();
   EXPECT_FALSE(size_of(instance, digests, 3));
 }
 

@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, int64_t>> details_of(const Sums& total) {
 
 }  // namespace
 
-StepSums step_sums_of(const Steps& steps, std::span<const std::vector<LatticePiece>> pieces) {
+StepSums step_sums_of(const Steps& steps, std::span<const Lattice> pieces) {
   StepSums sums;
   for (size_t r = 0; r < steps.ranks.size(); ++r)
     sums.push_back(sum_over(pieces[steps.ranks[r]], own_windows(steps.steps, r)));

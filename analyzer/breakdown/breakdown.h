@@ -19,8 +19,7 @@ namespace dprof::analyzer {
 using StepSums = std::vector<std::vector<Sums>>;
 // `pieces`: the lattice of each digest. A GPU rank's steps are those of its device, if the device
 // has work in each of them: the rank's time is divided by the device's activity.
-[[nodiscard]] StepSums step_sums_of(const Steps& steps,
-                                    std::span<const std::vector<LatticePiece>> pieces);
+[[nodiscard]] StepSums step_sums_of(const Steps& steps, std::span<const Lattice> pieces);
 
 Breakdown breakdown_of(std::span<const RankDigest> digests, const Steps& steps,
                        const StepSums& sums);

@@ -56,7 +56,7 @@ struct Pass {
 std::optional<size_t> group_of_buckets(const CommunicationInput& in) {
   std::map<size_t, int64_t> count;
   for (const size_t digest : in.steps.ranks) {
-    const std::vector<CollectiveRecord>& records = in.digests[digest].collectives;
+    const CollectiveRecords& records = in.digests[digest].collectives;
     for (size_t i = 0; i < records.size(); ++i) {
       if (bucket_of(in, digest, i).value_or(-1) >= 0)
         ++count[in.matching.group_of[digest][records[i].communicator]];

@@ -19,7 +19,7 @@ struct CommunicationInput {
   std::span<const RankDigest> digests;
   const Matching& matching;
   const Steps& steps;
-  std::span<const std::vector<LatticePiece>> pieces;  // by digest
+  std::span<const Lattice> pieces;  // by digest
 };
 
 // nullopt = cannot be determined; `diagnostics` says why.

@@ -7,6 +7,7 @@
 
 #include "analyzer/breakdown/breakdown.h"
 #include "analyzer/breakdown/bucket_model.h"
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/waits/test_support/matched.h"
 
 namespace dprof::analyzer {
@@ -75,9 +76,9 @@ class CommunicationTest : public ::testing::Test {
     return record;
   }
 
-  static void fill_step(std::vector<LatticePiece>& pieces, int64_t at) {
+  static void fill_step(Lattice& pieces, int64_t at) {
     const auto add = [&](int64_t end, Category category, Category phase) {
-      const TraceNs begin = pieces.empty() ? TraceNs{0} : pieces.back().span.end;
+      const TraceNs begin = pieces.span().end;
       pieces.push_back({{begin, {at + end}}, category, phase});
     };
     add(20 * kMs, Category::kForward, Category::kForward);
@@ -108,7 +109,7 @@ class CommunicationTest : public ::testing::Test {
   std::vector<RankDigest> digests_;
   Matching matching_;
   Steps steps_;
-  std::vector<std::vector<LatticePiece>> pieces_;
+  std::vector<Lattice> pieces_;
   std::vector<Diagnostic> notes_;
 };
 
@@ -151,10 +152,10 @@ TEST_F(CommunicationTest, SearchesTheLimitsThatCanBeJudged) {
 
 TEST_F(CommunicationTest, QueuedBehindAnother) {
   for (RankDigest& digest : digests_) {
-    for (CollectiveRecord& record : digest.collectives) {
+    digest.collectives.edit_all([](CollectiveRecord& record) {
       if (record.bucket == 1) record.enqueue = TraceNs{record.ready->ns + 2 * kMs};
       if (record.bucket == 1) record.start = TraceNs{record.ready->ns + 5 * kMs};
-    }
+    });
   }
   settle();
   const auto buckets = buckets_of(input(), notes_);
@@ -166,9 +167,9 @@ TEST_F(CommunicationTest, QueuedBehindAnother) {
 TEST_F(CommunicationTest, OnAGpuTheHostsReadinessDoesNotCount) {
   for (RankDigest& digest : digests_) {
     digest.gpu.devices.emplace_back();
-    for (CollectiveRecord& record : digest.collectives) {
+    digest.collectives.edit_all([](CollectiveRecord& record) {
       record.ready = record.enqueue = TraceNs{record.start->ns - 5 * kMs};
-    }
+    });
   }
   settle();
   const auto buckets = buckets_of(input(), notes_);
@@ -182,7 +183,7 @@ TEST_F(CommunicationTest, OnAGpuAQueuedBucketsReadinessIsNotKnown) {
   for (RankDigest& digest : digests_) {
     digest.gpu.devices.emplace_back();
     for (size_t i = 2; i < digest.collectives.size(); i += 3)
-      digest.collectives[i].start = *digest.collectives[i - 1].end + DurationNs{3'000};
+      digest.collectives.edit(i).start = *digest.collectives[i - 1].end + DurationNs{3'000};
   }
   settle();
   const auto buckets = buckets_of(input(), notes_);
@@ -193,7 +194,7 @@ TEST_F(CommunicationTest, OnAGpuAQueuedBucketsReadinessIsNotKnown) {
 
 TEST_F(CommunicationTest, WithoutReadinessThereIsNoSearch) {
   for (RankDigest& digest : digests_) {
-    for (CollectiveRecord& record : digest.collectives) record.ready.reset();
+    digest.collectives.edit_all([](CollectiveRecord& record) { record.ready.reset(); });
   }
   settle();
   const auto buckets = buckets_of(input(), notes_);
@@ -207,7 +208,9 @@ TEST_F(CommunicationTest, WithoutReadinessThereIsNoSearch) {
 
 TEST_F(CommunicationTest, WithoutSizesToFitThereIsNoSearch) {
   for (RankDigest& digest : digests_) {
-    std::erase_if(digest.collectives, [](const CollectiveRecord& r) { return r.bucket == 0; });
+    std::vector<CollectiveRecord> list = list_of(digest.collectives);
+    std::erase_if(list, [](const CollectiveRecord& r) { return r.bucket == 0; });
+    digest.collectives = list;
   }
   settle();
   const auto buckets = buckets_of(input(), notes_);
@@ -218,7 +221,7 @@ TEST_F(CommunicationTest, WithoutSizesToFitThereIsNoSearch) {
 
 TEST_F(CommunicationTest, NoBucketsAreSaidSo) {
   for (RankDigest& digest : digests_) {
-    for (CollectiveRecord& record : digest.collectives) record.bucket.reset();
+    digest.collectives.edit_all([](CollectiveRecord& record) { record.bucket.reset(); });
   }
   settle();
   EXPECT_FALSE(buckets_of(input(), notes_));
@@ -230,7 +233,7 @@ TEST_F(CommunicationTest, BackwardThatLeftNoTraceIsNotModelled) {
   // Each step reduces the three buckets a second time, after its only backward.
   for (size_t r = 0; r < 2; ++r) {
     std::vector<CollectiveRecord> more;
-    for (CollectiveRecord record : digests_[r].collectives) {
+    for (const CollectiveRecord& record : digests_[r].collectives) {
       more.push_back(record);
       if (record.bucket != 2) continue;
       for (int64_t b = 0; b < 3; ++b) {
@@ -246,7 +249,7 @@ TEST_F(CommunicationTest, BackwardThatLeftNoTraceIsNotModelled) {
       more[i].sequence = static_cast<int64_t>(i);
       more[i].group_sequence = more[i].sequence;
     }
-    digests_[r].collectives = std::move(more);
+    digests_[r].collectives = more;
   }
   settle();
   const auto buckets = buckets_of(input(), notes_);
@@ -284,10 +287,10 @@ TEST_F(CommunicationTest, OverlapIsExactAndWhatCouldBeHiddenIsSaid) {
 
 TEST_F(CommunicationTest, EarlierReadinessCouldHideMore) {
   for (RankDigest& digest : digests_) {
-    for (CollectiveRecord& record : digest.collectives) {
+    digest.collectives.edit_all([](CollectiveRecord& record) {
       // From 35 ms on backward computes for 10 ms with nothing beside it.
       if (record.bucket == 2) record.ready = TraceNs{record.ready->ns - 25 * kMs};
-    }
+    });
   }
   settle();
   const Overlap all = overlap();

@@ -15,10 +15,10 @@ bool is_compute(Category category) {
 }
 
 template <typename Is>
-IntervalSet where(std::span<const LatticePiece> pieces, Is is) {
+IntervalSet where(const Lattice& pieces, Is is) {
   IntervalSet set;
   for (const LatticePiece& one : pieces) {
-    if (one.span.empty() || !is(one)) continue;
+    if (!is(one)) continue;
     if (!set.empty() && set.back().end == one.span.begin) {
       set.back().end = one.span.end;
     } else {

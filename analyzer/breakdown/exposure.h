@@ -24,7 +24,7 @@ struct Exposure {
 // lazily. Memory O(pieces). Threading one thread.
 class RankTime {
  public:
-  explicit RankTime(std::span<const LatticePiece> pieces) : pieces_(pieces) {}
+  explicit RankTime(const Lattice& pieces) : pieces_(pieces) {}
 
   // `wait_ns`: the wait for other ranks, from the begin of the span. O(log pieces).
   [[nodiscard]] Exposure exposure(Interval span, int64_t wait_ns) const;
@@ -43,7 +43,7 @@ class RankTime {
   [[nodiscard]] const TimeIndex& free_time() const;
   [[nodiscard]] const IntervalSet& of_phase(Category phase, std::optional<IntervalSet>& kept) const;
 
-  std::span<const LatticePiece> pieces_;
+  const Lattice& pieces_;
   mutable std::optional<TimeIndex> covered_;
   mutable std::optional<TimeIndex> free_;
   mutable std::optional<IntervalSet> optimizer_;

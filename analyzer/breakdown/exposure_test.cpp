@@ -39,7 +39,7 @@ TEST(TimeIndexTest, EqualsARasterOfSingleNanoseconds) {
 
 // forward 0-100, backward 100-200 with communication beside its second half, then communication
 // alone until 260, a copy 260-270, optimizer 270-300.
-std::vector<LatticePiece> a_step() {
+Lattice a_step() {
   return {piece(0, 100, Category::kForward),
           piece(100, 150, Category::kBackward),
           piece(150, 200, Category::kOverlapped, Category::kBackward),
@@ -49,7 +49,7 @@ std::vector<LatticePiece> a_step() {
 }
 
 TEST(ExposureTest, PartsAreExact) {
-  const std::vector<LatticePiece> step = a_step();
+  const Lattice step = a_step();
   const RankTime time(step);
   const Exposure whole = time.exposure({{150}, {260}}, 80);
   EXPECT_EQ(whole.hidden_ns, 50);
@@ -61,7 +61,7 @@ TEST(ExposureTest, PartsAreExact) {
 }
 
 TEST(ExposureTest, PartsSumToTheLengthWhateverTheSpan) {
-  const std::vector<LatticePiece> step = a_step();
+  const Lattice step = a_step();
   const RankTime time(step);
   std::mt19937_64 random(9);
   for (int i = 0; i < 1000; ++i) {
@@ -77,7 +77,7 @@ TEST(ExposureTest, PartsSumToTheLengthWhateverTheSpan) {
 }
 
 TEST(ExposureTest, FindsPhases) {
-  const std::vector<LatticePiece> step = a_step();
+  const Lattice step = a_step();
   const RankTime time(step);
   EXPECT_EQ(time.backward_end({0}, {300}), TraceNs{200});
   EXPECT_EQ(time.backward_end({0}, {180}), TraceNs{180});
@@ -90,7 +90,7 @@ TEST(ExposureTest, FindsPhases) {
 }
 
 TEST(ExposureTest, NoComputationHidesTwoTransfers) {
-  const std::vector<LatticePiece> step = a_step();
+  const Lattice step = a_step();
   const RankTime time(step);
   // Ready at 120: 30 ns of backward are free until the optimizer at 270.
   EXPECT_EQ(most_hideable(time, {{{120}, 20}}, {270}), 20);

@@ -45,10 +45,10 @@ class Merge {
       devices_.emplace_back(device);
       most += device.pieces.size();
     }
-    pieces_.reserve(most);  // growing a vector of millions briefly takes twice its memory
+    pieces_.reserve(most);  // growing a list of millions briefly takes twice its memory
   }
 
-  std::vector<LatticePiece> run() && {
+  Lattice run() && {
     for (TraceNs at = span_.begin; at < span_.end;) {
       TraceNs end = span_.end;
       DevicePiece most{.begin = at};
@@ -69,7 +69,7 @@ class Merge {
  private:
   void put(const DevicePiece& piece, Interval span) {
     if (piece.category != Category::kExposedTransfer)
-      return add(span, piece.category, piece.phase, piece.detail);
+      return pieces_.push_back({span, piece.category, piece.phase, piece.detail});
     for (TraceNs at = span.begin; at < span.end;) {
       const CommSpan* running = collective_.at(at);
       TraceNs end = std::min(span.end, collective_.next_begin());
@@ -81,32 +81,20 @@ class Merge {
           end = std::min(end, running->arrive);
         }
       }
-      add({at, end}, category, category, HostDetail::kNone);
+      pieces_.push_back({{at, end}, category, category, HostDetail::kNone});
       at = end;
     }
-  }
-
-  void add(Interval span, Category category, Category phase, HostDetail detail) {
-    if (!pieces_.empty()) {
-      LatticePiece& last = pieces_.back();
-      if (last.category == category && last.phase == phase && last.detail == detail) {
-        last.span.end = span.end;
-        return;
-      }
-    }
-    pieces_.push_back({span, category, phase, detail});
   }
 
   const Interval span_;
   CommCursor collective_;
   std::vector<DeviceCursor> devices_;
-  std::vector<LatticePiece> pieces_;
+  Lattice pieces_;
 };
 
 }  // namespace
 
-std::vector<LatticePiece> gpu_lattice_of(const RankDigest& digest,
-                                         const std::vector<CommSpan>& comm) {
+Lattice gpu_lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
   return Merge(digest, comm).run();
 }
 

@@ -13,7 +13,6 @@ namespace dprof::analyzer {
 // that computes, then one that communicates, then one that copies, then the first idle cause in the
 // order of the report. Exposed communication is split at the arrival of the last peer of the
 // collective that ends last; without a known collective it is transfer. O(pieces log collectives).
-std::vector<LatticePiece> gpu_lattice_of(const RankDigest& digest,
-                                         const std::vector<CommSpan>& comm);
+Lattice gpu_lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm);
 
 }  // namespace dprof::analyzer

@@ -109,8 +109,7 @@ IntervalSet between_operations(const RankDigest& digest, const std::vector<CommS
   return difference_of({digest.span}, union_of(std::move(busy)));
 }
 
-std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
-                                          const std::vector<CommSpan>& comm) {
+Lattice host_lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
   const std::vector<PhaseRange> ranges = with_inferred_phases(digest);
   const std::vector<PhasePiece> phases = innermost(ranges);
   const IntervalSet blocked =
@@ -142,7 +141,7 @@ std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
   Cursor logging(digest.logging);
   Cursor profiler(digest.profiler);
   CommCursor collective(comm);
-  std::vector<LatticePiece> pieces;
+  Lattice pieces;
   for (size_t b = 0; b + 1 < borders.size(); ++b) {
     const TraceNs at = borders[b];
     const TraceNs end = std::min(borders[b + 1], digest.span.end);
@@ -159,24 +158,36 @@ std::vector<LatticePiece> host_lattice_of(const RankDigest& digest,
                                   .comm = collective.at(at)},
                                  at);
     next.span = {at, end};
-    if (!pieces.empty() && pieces.back().category == next.category &&
-        pieces.back().phase == next.phase && pieces.back().detail == next.detail) {
-      pieces.back().span.end = end;
-    } else {
-      pieces.push_back(next);
-    }
+    pieces.push_back(next);
   }
   return pieces;
 }
 
 }  // namespace
 
-std::vector<LatticePiece> lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
+void Lattice::push_back(const LatticePiece& piece) {
+  const auto add = [&](TraceNs begin, Category category, Category phase, HostDetail detail) {
+    const auto kind =
+        static_cast<uint16_t>(static_cast<unsigned>(category) | static_cast<unsigned>(phase) << 4U |
+                              static_cast<unsigned>(detail) << 8U);
+    if (!kinds_.empty() && kinds_.back() == kind) return;
+    begins_.push_back(begin);
+    kinds_.push_back(kind);
+  };
+  const TraceNs begin = empty() ? piece.span.begin : std::max(piece.span.begin, end_);
+  if (piece.span.end <= begin) return;
+  if (!empty() && begin > end_) add(end_, Category::kIdle, Category::kIdle, HostDetail::kNone);
+  add(begin, piece.category, piece.phase, piece.detail);
+  end_ = piece.span.end;
+}
+
+Lattice lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
   if (digest.span.empty()) return {};
   const bool has_gpu = !digest.gpu.empty();
-  std::vector<LatticePiece> pieces =
-      has_gpu ? gpu_lattice_of(digest, comm) : host_lattice_of(digest, comm);
-  return with_run_queue(std::move(pieces), digest.run_queue, !has_gpu);
+  Lattice pieces = has_gpu ? gpu_lattice_of(digest, comm) : host_lattice_of(digest, comm);
+  pieces = with_run_queue(std::move(pieces), digest.run_queue, !has_gpu);
+  pieces.shrink_to_fit();
+  return pieces;
 }
 
 }  // namespace dprof::analyzer

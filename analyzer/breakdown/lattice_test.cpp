@@ -36,16 +36,14 @@ struct Said {
   Category phase;
 };
 
-Said at(const std::vector<LatticePiece>& pieces, int64_t time) {
+Said at(const Lattice& pieces, int64_t time) {
   for (const LatticePiece& p : pieces) {
     if (p.span.begin.ns <= time && time < p.span.end.ns) return {p.category, p.phase};
   }
   return {Category::kProfiler, Category::kProfiler};
 }
 
-Category category_at(const std::vector<LatticePiece>& pieces, int64_t time) {
-  return at(pieces, time).category;
-}
+Category category_at(const Lattice& pieces, int64_t time) { return at(pieces, time).category; }
 
 TEST(LatticeTest, PhasesAreComputation) {
   RankDigest digest = rank_until(100);
@@ -137,7 +135,7 @@ TEST(LatticeTest, CollectiveOfAnotherThreadBlocksNobody) {
   RankDigest digest = rank_until(100);
   digest.phases = {{{{0}, {90}}, Marker::kForward, 1}};
   call(digest, 20, 20, 40);
-  digest.collectives[0].by_training_thread = false;
+  digest.collectives.edit_all([](CollectiveRecord& record) { record.by_training_thread = false; });
   EXPECT_EQ(category_at(lattice_of(digest, {{{{20}, {40}}, {20}}}), 30), Category::kOverlapped);
 }
 
@@ -184,7 +182,7 @@ TEST(LatticeTest, HostTimeSaysWhatIsKnown) {
   RankDigest digest = rank_until(100);
   digest.named = {{{10}, {20}}};
   digest.phases = {{{{40}, {50}}, Marker::kCheckpoint, 1}};
-  const std::vector<LatticePiece> pieces = lattice_of(digest, {});
+  const Lattice pieces = lattice_of(digest, {});
   const std::vector<Interval> windows = {{{0}, {100}}};
   const Sums sums = sum_over(pieces, windows).front();
   EXPECT_EQ(sums.of(HostDetail::kRange), 10);
@@ -200,7 +198,7 @@ TEST(LatticeTest, AllocatorAndCollectionAreApartFromPhases) {
   digest.gc = {{{30}, {40}}};
   digest.logging = {{{80}, {90}}};
   digest.profiler = {{{12}, {14}}, {{50}, {52}}};
-  const std::vector<LatticePiece> pieces = lattice_of(digest, {});
+  const Lattice pieces = lattice_of(digest, {});
   const std::vector<Interval> windows = {{{0}, {100}}};
   const Sums sums = sum_over(pieces, windows).front();
   EXPECT_EQ(sums.of(Category::kAllocator), 15);  // an operator computes
@@ -328,7 +326,7 @@ TEST_P(RasterTest, EveryNanosecondHasTheCategoryOfTheDefinition) {
       for (size_t j = 0; j < i; ++j) same_end = same_end || comm[i].span.end == comm[j].span.end;
     }
     if (same_end) continue;
-    const std::vector<LatticePiece> pieces = lattice_of(digest, comm);
+    const Lattice pieces = lattice_of(digest, comm);
     const std::vector<PhaseRange> phases = with_inferred_phases(digest);
     const IntervalSet blocked = blocked_times(digest, phases);
     int64_t covered = 0;
@@ -350,7 +348,7 @@ TEST_P(RasterTest, EveryNanosecondHasTheCategoryOfTheDefinition) {
 
 TEST_P(RasterTest, SumsAreExactOverAnyWindows) {
   for (int round = 0; round < 50; ++round) {
-    const std::vector<LatticePiece> pieces = lattice_of(random_rank(), {});
+    const Lattice pieces = lattice_of(random_rank(), {});
     std::vector<Interval> windows;
     for (int64_t begin = -random(50); begin < kEnd + 40;) {
       const int64_t end = begin + random(90);

@@ -63,16 +63,16 @@ TEST(LinkFitTest, OnePerGroupAndFunction) {
     for (int i = 0; i < 5; ++i) {
       matching.instances.push_back({.group = 1,
                                     .function = schema::Function::kAllReduce,
-                                    .bytes = bytes,
                                     .comparable = true,
+                                    .bytes = bytes,
                                     .transfer_ns = 1000 + 2 * bytes,
                                     .members = {}});
       matching.instances.push_back({.group = 0,
                                     .function = schema::Function::kBroadcast,
-                                    .bytes = bytes,
                                     .comparable = true,
-                                    .transfer_ns = 1000 + bytes,
                                     .guessed = true,
+                                    .bytes = bytes,
+                                    .transfer_ns = 1000 + bytes,
                                     .members = {}});
       matching.messages.push_back({.group = 0, .bytes = bytes, .transfer_ns = 500 + bytes});
     }

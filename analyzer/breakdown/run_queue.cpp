@@ -19,8 +19,7 @@ HostDetail without_core(const LatticePiece& piece, bool computes) {
 
 class Dealer {
  public:
-  Dealer(const std::vector<LatticePiece>& pieces, bool computes)
-      : pieces_(pieces), computes_(computes) {
+  Dealer(const Lattice& pieces, bool computes) : pieces_(pieces), computes_(computes) {
     result_.reserve(pieces.size());
   }
 
@@ -54,7 +53,7 @@ class Dealer {
     while (next_ < pieces_.size() && pieces_[next_].span.end <= to) ++next_;
   }
 
-  std::vector<LatticePiece> take() && { return std::move(result_); }
+  Lattice take() && { return std::move(result_); }
 
  private:
   static Interval part(const LatticePiece& piece, TraceNs from, TraceNs to) {
@@ -67,33 +66,22 @@ class Dealer {
   }
 
   void put(const LatticePiece& piece, Interval span, HostDetail detail) {
-    if (span.empty()) return;
-    if (!result_.empty()) {
-      LatticePiece& last = result_.back();
-      if (last.category == piece.category && last.phase == piece.phase && last.detail == detail &&
-          last.span.end == span.begin) {
-        last.span.end = span.end;
-        return;
-      }
-    }
     result_.push_back({span, piece.category, piece.phase, detail});
   }
 
-  const std::vector<LatticePiece>& pieces_;
+  const Lattice& pieces_;
   const bool computes_;
   size_t next_ = 0;
-  std::vector<LatticePiece> result_;
+  Lattice result_;
 };
 
 }  // namespace
 
-std::vector<LatticePiece> with_run_queue(std::vector<LatticePiece> pieces,
-                                         std::span<const RunQueueSample> samples, bool computes) {
+Lattice with_run_queue(Lattice pieces, std::span<const RunQueueSample> samples, bool computes) {
   if (samples.size() < 2 || pieces.empty()) return pieces;
   Dealer dealer(pieces, computes);
-  const TraceNs begin = pieces.front().span.begin;
-  const TraceNs end = pieces.back().span.end;
-  TraceNs at = begin;
+  const TraceNs end = pieces.span().end;
+  TraceNs at = pieces.span().begin;
   for (size_t s = 1; s < samples.size() && at < end; ++s) {
     const TraceNs from = std::clamp(samples[s - 1].at, at, end);
     const TraceNs to = std::clamp(samples[s].at, from, end);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "analyzer/breakdown/lattice.h"
 
@@ -14,7 +13,6 @@ namespace dprof::analyzer {
 // without a known cause (detail kPreempted) and, with `computes`, computation on the host
 // (kRunnable). Only details change, not categories. A share below 1 % is ignored. O(pieces +
 // samples).
-std::vector<LatticePiece> with_run_queue(std::vector<LatticePiece> pieces,
-                                         std::span<const RunQueueSample> samples, bool computes);
+Lattice with_run_queue(Lattice pieces, std::span<const RunQueueSample> samples, bool computes);
 
 }  // namespace dprof::analyzer

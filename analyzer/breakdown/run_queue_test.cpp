@@ -15,7 +15,7 @@ LatticePiece queue_piece(int64_t begin, int64_t end, Category category,
   return {{{begin}, {end}}, category, category, detail};
 }
 
-int64_t total(const std::vector<LatticePiece>& pieces, HostDetail detail) {
+int64_t total(const Lattice& pieces, HostDetail detail) {
   int64_t ns = 0;
   for (const LatticePiece& p : pieces) {
     if (p.detail == detail) ns += p.span.length().ns;
@@ -24,10 +24,10 @@ int64_t total(const std::vector<LatticePiece>& pieces, HostDetail detail) {
 }
 
 TEST(RunQueueTest, WaitingIsDealtToWhatWantedACore) {
-  const std::vector<LatticePiece> pieces = {
-      queue_piece(0, 400, Category::kForward), queue_piece(400, 600, Category::kExposedWait),
-      queue_piece(600, 800, Category::kHost, HostDetail::kUnattributed),
-      queue_piece(800, 1000, Category::kHost, HostDetail::kGc)};
+  const Lattice pieces = {queue_piece(0, 400, Category::kForward),
+                          queue_piece(400, 600, Category::kExposedWait),
+                          queue_piece(600, 800, Category::kHost, HostDetail::kUnattributed),
+                          queue_piece(800, 1000, Category::kHost, HostDetail::kGc)};
   const std::vector<RunQueueSample> samples = {{{0}, 50}, {{1000}, 350}};
   const auto on_host = with_run_queue(pieces, samples, true);
   EXPECT_EQ(total(on_host, HostDetail::kRunnable), 200);
@@ -40,7 +40,7 @@ TEST(RunQueueTest, WaitingIsDealtToWhatWantedACore) {
 }
 
 TEST(RunQueueTest, WithoutSamplesNothingChanges) {
-  const std::vector<LatticePiece> pieces = {queue_piece(0, 400, Category::kForward)};
+  const Lattice pieces = {queue_piece(0, 400, Category::kForward)};
   EXPECT_EQ(with_run_queue(pieces, {}, true).size(), 1U);
   const std::vector<RunQueueSample> still = {{{0}, 50}, {{400}, 51}};  // less than 1 %
   EXPECT_EQ(with_run_queue(pieces, still, true).size(), 1U);
@@ -50,7 +50,7 @@ TEST(RunQueueTest, CategoriesStayToTheNanosecond) {
   std::mt19937_64 random(5);
   const auto number = [&](uint64_t limit) { return static_cast<int64_t>(random() % limit); };
   for (int round = 0; round < 2000; ++round) {
-    std::vector<LatticePiece> pieces;
+    Lattice pieces;
     int64_t at = number(50);
     for (int64_t n = 1 + number(12); n > 0; --n) {
       const int64_t end = at + 1 + number(90);
@@ -70,7 +70,7 @@ TEST(RunQueueTest, CategoriesStayToTheNanosecond) {
       waited += number(150);
     }
     const auto divided = with_run_queue(pieces, samples, number(2) == 0);
-    const std::vector<Interval> window = {{pieces.front().span.begin, {at}}};
+    const std::vector<Interval> window = {{pieces.span().begin, {at}}};
     ASSERT_EQ(sum_over(divided, window).front().category_ns,
               sum_over(pieces, window).front().category_ns)
         << round;

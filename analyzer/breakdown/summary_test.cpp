@@ -71,8 +71,8 @@ TEST(CollectiveSummaryTest, EfficiencyIsAgainstTheBestOfTheSizeClass) {
 
 TEST(CollectiveSummaryTest, BoundIsThatOfTheClocksThatDecided) {
   auto digests = pair_of(std::vector<OneCall>(3, {1'000, 100'000, 50'000}));
-  for (CollectiveRecord& record : digests[1].collectives)
-    record.end = *record.end + DurationNs{20'000};
+  digests[1].collectives.edit_all(
+      [](CollectiveRecord& record) { record.end = *record.end + DurationNs{20'000}; });
   EXPECT_EQ(summaries_of(digests, 400).at(0).bound_ns, 800);
   EXPECT_EQ(summaries_of(digests, 400).at(0).wait_ns, 100'000);
   EXPECT_EQ(summaries_of(digests, std::nullopt).at(0).bound_ns, std::nullopt);

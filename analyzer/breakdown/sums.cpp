@@ -19,7 +19,7 @@ void add(Sums& sums, const LatticePiece& piece, int64_t ns) {
   if (piece.detail != HostDetail::kNone) sums.host_ns[static_cast<size_t>(piece.detail)] += ns;
 }
 
-IntervalSet stops_of(std::span<const LatticePiece> pieces) {
+IntervalSet stops_of(const Lattice& pieces) {
   std::vector<Interval> stops;
   for (const LatticePiece& piece : pieces) {
     if (holds_up(piece.category)) stops.push_back(piece.span);
@@ -43,8 +43,7 @@ Sums& Sums::operator+=(const Sums& other) {
   return *this;
 }
 
-std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
-                           std::span<const Interval> windows) {
+std::vector<Sums> sum_over(const Lattice& pieces, std::span<const Interval> windows) {
   std::vector<Sums> sums(windows.size());
   size_t first = 0;
   for (size_t w = 0; w < windows.size(); ++w) {
@@ -52,10 +51,12 @@ std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
     if (window.empty()) continue;
     while (first < pieces.size() && pieces[first].span.end <= window.begin) ++first;
     int64_t covered = 0;
-    for (size_t p = first; p < pieces.size() && pieces[p].span.begin < window.end; ++p) {
-      const Interval& span = pieces[p].span;
-      const int64_t ns = (std::min(span.end, window.end) - std::max(span.begin, window.begin)).ns;
-      add(sums[w], pieces[p], ns);
+    for (size_t p = first; p < pieces.size(); ++p) {
+      const LatticePiece& piece = pieces[p];
+      if (piece.span.begin >= window.end) break;
+      const int64_t ns =
+          (std::min(piece.span.end, window.end) - std::max(piece.span.begin, window.begin)).ns;
+      add(sums[w], piece, ns);
       covered += ns;
     }
     sums[w].category_ns[static_cast<size_t>(Category::kIdle)] += window.length().ns - covered;
@@ -63,7 +64,6 @@ std::vector<Sums> sum_over(std::span<const LatticePiece> pieces,
   return sums;
 }
 
-OwnClock::OwnClock(std::span<const LatticePiece> pieces)
-    : stops_(stops_of(pieces)), begin_(pieces.empty() ? TraceNs{} : pieces.front().span.begin) {}
+OwnClock::OwnClock(const Lattice& pieces) : stops_(stops_of(pieces)), begin_(pieces.span().begin) {}
 
 }  // namespace dprof::analyzer

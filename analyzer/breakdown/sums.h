@@ -29,13 +29,13 @@ struct Sums {
 
 // One entry per window. Windows are sorted and disjoint; time outside of all pieces counts as idle,
 // so that each entry's categories sum to its window exactly. O(pieces + windows).
-std::vector<Sums> sum_over(std::span<const LatticePiece> pieces, std::span<const Interval> windows);
+std::vector<Sums> sum_over(const Lattice& pieces, std::span<const Interval> windows);
 
 // Own work is all time in which no collective held the rank up: a clock that stands still while the
 // rank waits. Its differences are the rank's own work, independent of other ranks.
 class OwnClock {
  public:
-  explicit OwnClock(std::span<const LatticePiece> pieces);
+  explicit OwnClock(const Lattice& pieces);
 
   // Own work from the first piece until `time`. O(log n).
   [[nodiscard]] int64_t at(TraceNs time) const { return (time - begin_).ns - stops_.before(time); }

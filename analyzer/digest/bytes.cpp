@@ -35,9 +35,36 @@ concept Fields = std::is_aggregate_v<T> && !requires {
   std::tuple_size<T>::value;
 };  // no array
 
+// A list whose elements are their bytes goes as a whole.
+template <typename T>
+concept FlatList = requires(T list) {
+  typename T::value_type;
+  list.data();
+  list.resize(size_t{1});
+}
+&&std::is_class_v<typename T::value_type>&&
+    std::has_unique_object_representations_v<typename T::value_type>;
+
+template <typename Archive, typename T>
+void archive_part(Archive& archive, T& part) {
+  if constexpr (FlatList<T>) {
+    auto size = static_cast<cereal::size_type>(part.size());
+    archive(cereal::make_size_tag(size));
+    part.resize(size);
+    archive(cereal::binary_data(part.data(), part.size() * sizeof(typename T::value_type)));
+  } else {
+    archive(part);
+  }
+}
+
 template <typename Archive, Fields T>
 void serialize(Archive& archive, T& value) {
-  for_each_field(value, [&](auto& field) { archive(field); });
+  for_each_field(value, [&](auto& field) { archive_part(archive, field); });
+}
+
+template <typename Archive>
+void serialize(Archive& archive, analyzer::CollectiveRecords& records) {
+  records.for_each_list([&](auto& list) { archive_part(archive, list); });
 }
 
 namespace analyzer {

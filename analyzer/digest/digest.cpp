@@ -502,6 +502,7 @@ class Digester {
       for (size_t i = 1; i < steps.size(); ++i)
         end_at_next_if_rounded(steps[i - 1].window, steps[i].window);
       free_memory(digest_.tokens);
+      free_memory(digest_.gpu.tokens);
       return Done{};
     }
     std::vector<StepMark> found = steps_from_marks(std::move(step_marks_));
@@ -511,7 +512,10 @@ class Digester {
       digest_.step_source = schema::StepSource::kOptimizer;
     }
     digest_.steps_begun = static_cast<int64_t>(found.size());
-    if (!found.empty()) free_memory(digest_.tokens);
+    if (!found.empty()) {
+      free_memory(digest_.tokens);
+      free_memory(digest_.gpu.tokens);
+    }
     for (size_t i = 0; i < found.size(); ++i) {
       if (!found[i].open) digest_.steps.push_back({static_cast<int64_t>(i), found[i].span});
     }
@@ -553,11 +557,10 @@ class Digester {
 
   void mark_callers() {
     for (size_t i = 0; i < callers_.size(); ++i) {
-      digest_.collectives[i].by_training_thread = !callers_[i] || *callers_[i] == training_thread_;
+      CollectiveRecords::Edited record = digest_.collectives.edit(i);
+      record.by_training_thread = !callers_[i] || *callers_[i] == training_thread_;
     }
-    std::ranges::stable_sort(digest_.collectives, {}, [](const CollectiveRecord& c) {
-      return c.arrival().value_or(TraceNs{INT64_MAX});
-    });
+    digest_.collectives.sort_by_arrival();
   }
 
   const TraceFile& trace_;

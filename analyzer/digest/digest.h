@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/digest/clock_evidence.h"
+#include "analyzer/digest/collective_records.h"
 #include "analyzer/digest/facts.h"
 #include "analyzer/digest/gpu.h"
 #include "analyzer/digest/launches.h"
@@ -18,7 +19,6 @@
 #include "analyzer/run/run.h"
 #include "analyzer/vocabulary/diagnostic.h"
 #include "analyzer/vocabulary/stack.h"
-#include "base/compact_optional.h"
 #include "base/interval.h"
 #include "base/shared_list.h"
 #include "schema/generated/rows.h"
@@ -35,42 +35,6 @@ struct CommunicatorInfo {
   std::optional<int64_t> own_number;  // this rank's number within it
   schema::Backend backend{};
 };
-
-// This rank's part of one collective, on the run's axis. A run can have 40 million of them.
-struct CollectiveRecord {
-  using Number = CompactOptional<int64_t>;
-  using SmallNumber = CompactOptional<int64_t, int32_t>;
-  using Time = CompactOptional<TraceNs>;
-
-  int64_t row = 0;
-  int64_t sequence = 0;
-  Number group_sequence;
-  Number bytes;
-  Number count;  // elements of this rank's input
-  Time enqueue;
-  Time start;
-  Time end;
-  Time failed;  // when it ended with an error: then `end` is empty
-  Time ready;   // when the last gradient of its bucket was ready
-  // On a GPU: when the device had finished work launched before the call, as far as is known.
-  Time device_ready;
-  Number correlation;  // of its kernel's launch
-  SmallNumber root;
-  SmallNumber peer;           // number in the communicator; nullopt = any, or not recorded
-  SmallNumber bucket;         // of DDP
-  uint32_t communicator = 0;  // index into RankDigest::communicators
-  SmallEnum<schema::Function> function;
-  SmallEnum<schema::DataType> dtype;
-  SmallEnum<schema::Reduction> reduction;
-  SmallEnum<schema::CollectiveState> state;
-  bool captured = false;           // in a CUDA graph
-  bool numbered = true;            // `sequence` was recorded; else inferred from call order
-  bool by_training_thread = true;  // called by the thread whose steps these are, if known
-
-  // When the rank arrived: its call or, if that was not recorded, its begin.
-  [[nodiscard]] std::optional<TraceNs> arrival() const { return enqueue ? enqueue : start; }
-};
-static_assert(sizeof(CollectiveRecord) == 120);
 
 // The number of ranges of one name in a step, and their total length.
 struct MarksInStep {
@@ -140,7 +104,7 @@ struct RankDigest {
   std::vector<RunQueueSample> run_queue;  // of the training thread, in order of time
 
   std::vector<CommunicatorInfo> communicators;
-  std::vector<CollectiveRecord> collectives;
+  CollectiveRecords collectives;
   bool sequences_inferred = false;  // some sequence numbers are inferred from the order of calls
   // An operation table: phases and collectives are all of the rank's activity, a collective begins
   // when all have arrived, and gaps are waits for other operations of the table.

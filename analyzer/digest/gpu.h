@@ -74,7 +74,8 @@ struct GpuDigest {
   IntervalSet communication;
   std::vector<DeviceDigest> devices;  // by number
   std::vector<Launch> launches;       // over all devices
-  std::vector<HostToken> tokens;      // kernels and graphs, in order of their begin
+  // Kernels and graphs, in order of their begin, to find unmarked steps; empty if there are steps.
+  std::vector<HostToken> tokens;
   int64_t without_time = 0;           // rows whose times are unknown or end before their begin
   GpuRowCounts counted{};             // as other tools count the rows
   // Computation by kernel name and phase, beside the device's communication and without it.

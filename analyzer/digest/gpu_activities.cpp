@@ -131,8 +131,9 @@ void ActivityGatherer::widen(size_t collective, Interval span) {
 
 void ActivityGatherer::give_times() {
   for (const auto& [collective, span] : found_) {
-    collectives_[collective].start = span.begin;
-    collectives_[collective].end = span.end;
+    CollectiveRecords::Edited record = collectives_.edit(collective);
+    record.start = span.begin;
+    record.end = span.end;
   }
 }
 
@@ -163,10 +164,11 @@ Activities ActivityGatherer::finish() && {
   return std::move(result_);
 }
 
-CollectiveKernels::CollectiveKernels(std::span<const CollectiveRecord> collectives) {
+CollectiveKernels::CollectiveKernels(const CollectiveRecords& collectives) {
   for (size_t i = 0; i < collectives.size(); ++i) {
-    if (collectives[i].correlation && !collectives[i].captured)
-      by_correlation_.try_emplace(*collectives[i].correlation, static_cast<int32_t>(i));
+    const CollectiveRecord& record = collectives[i];
+    if (record.correlation && !record.captured)
+      by_correlation_.try_emplace(*record.correlation, static_cast<int32_t>(i));
   }
 }
 

@@ -68,7 +68,7 @@ struct Activities {
 // collective shares its correlation with all nodes of its graph; there the name decides.
 class CollectiveKernels {
  public:
-  explicit CollectiveKernels(std::span<const CollectiveRecord> collectives);
+  explicit CollectiveKernels(const CollectiveRecords& collectives);
 
   // Position among the collectives, kNoCollective = none.
   [[nodiscard]] int32_t find(const schema::GpuActivityRow& row) const;
@@ -81,7 +81,7 @@ class CollectiveKernels {
 class ActivityGatherer {
  public:
   ActivityGatherer(const schema::TraceReader& reader, int64_t shift_ns, const HostSide& host,
-                   std::span<CollectiveRecord> collectives)
+                   CollectiveRecords& collectives)
       : reader_(reader),
         shift_ns_(shift_ns),
         host_(host),
@@ -117,7 +117,7 @@ class ActivityGatherer {
   const int64_t shift_ns_;
   const HostSide& host_;
   const LaunchIndex launches_;
-  std::span<CollectiveRecord> collectives_;
+  CollectiveRecords& collectives_;
   const CollectiveKernels kernels_;
   Activities result_;
   std::vector<std::pair<int64_t, Graph>> graphs_;  // by device; counted if their nodes have no rows

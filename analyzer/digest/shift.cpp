@@ -51,6 +51,8 @@ class Shift {
       auto inside = *std::move(value);
       (*this)(inside);
       value = std::move(inside);
+    } else if constexpr (std::is_same_v<T, CollectiveRecords>) {
+      value.edit_all([&](CollectiveOccurrence& call) { (*this)(call); });
     } else if constexpr (std::ranges::range<T>) {
       for (auto& one : value) (*this)(one);
     } else if constexpr (Pair<T>) {

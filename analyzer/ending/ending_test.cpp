@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/match/failed_ends.h"
 #include "analyzer/match/test_support/test_run.h"
 #include "analyzer/waits/test_support/matched.h"
@@ -40,7 +41,7 @@ struct Job : TestRun {
   void ends_at(int rank, int64_t ns) { digests[static_cast<size_t>(rank)].last_sign = {ns}; }
 
   void fails_in_collective(int rank, std::string text) {
-    CollectiveRecord& record = call(rank, world, {});
+    CollectiveRecords::Edited record = call(rank, world, {});
     record.failed = std::exchange(record.end, std::nullopt);
     record.state = schema::CollectiveState::kFailed;
     digests[static_cast<size_t>(rank)].remarks.push_back(
@@ -199,8 +200,7 @@ TEST(EndingTest, WhoAloneGotCtrlCDidNotHangWhileItsProcessEnded) {
     job.fails_in_collective(rank, "Connection closed by peer");
     job.ends(rank, "signal:15");
     job.ends_at(rank, 5'500 * kMs);
-    CollectiveRecord& record = job.digests[static_cast<size_t>(rank)].collectives.back();
-    record.failed = TraceNs{5'000 * kMs};
+    edit_last(job.digests[static_cast<size_t>(rank)].collectives).failed = TraceNs{5'000 * kMs};
   }
   job.ends(1, "signal:2");
   job.ends_at(1, 5'000 * kMs);
@@ -210,7 +210,7 @@ TEST(EndingTest, WhoAloneGotCtrlCDidNotHangWhileItsProcessEnded) {
 // NCCL's collectives have no end without GPU rows.
 struct NcclJob : Job {
   void calls_last(int rank) {
-    CollectiveRecord& record = call(rank, world, {});
+    CollectiveRecords::Edited record = call(rank, world, {});
     record.end.reset();
     record.state = schema::CollectiveState::kUnobserved;
   }
@@ -235,7 +235,7 @@ TEST(EndingTest, WhomNcclsWatchdogWaitedForHung) {
 TEST(EndingTest, AnImportedTraceDoesNotSayHowItsProcessEnded) {
   Job job;
   for (const int rank : {0, 2, 3}) {
-    CollectiveRecord& record = job.call(rank, job.world, {});
+    CollectiveRecords::Edited record = job.call(rank, job.world, {});
     record.end.reset();
     record.state = schema::CollectiveState::kRunning;
   }
@@ -304,7 +304,7 @@ TEST(EndingTest, WhoTimesOutClosesItsConnectionsToo) {
   job.fails_in_collective(0, "Timed out waiting 5000ms for recv operation to complete");
   for (const int rank : {2, 3}) {
     job.fails_in_collective(rank, "Connection closed by peer [127.0.0.1]:2256");
-    CollectiveRecord& last = job.digests[static_cast<size_t>(rank)].collectives.back();
+    CollectiveRecords::Edited last = edit_last(job.digests[static_cast<size_t>(rank)].collectives);
     last.failed = *last.failed + DurationNs{kMs};
   }
   job.ends(1, "signal:15");
@@ -329,7 +329,7 @@ TEST(EndingTest, ThePeersErrorMayBeRecordedBeforeTheTimeOutThatCausedIt) {
     Job job;
     for (const int rank : {2, 3}) job.fails_in_collective(rank, "Connection closed by peer");
     job.fails_in_collective(0, "Timed out waiting 5000ms for recv operation to complete");
-    job.digests[0].collectives.back().failed =
+    edit_last(job.digests[0].collectives).failed =
         *job.digests[2].collectives.back().failed + DurationNs{timed_out_after_ms * kMs};
     job.ends(1, "signal:15");
     return job.ending().verdict.kind;

@@ -169,7 +169,7 @@ class HangFinder {
 
   using Sides = std::vector<std::vector<size_t>>;  // members by what they called
 
-  [[nodiscard]] const CollectiveRecord& record_of(const Member& member) const {
+  [[nodiscard]] CollectiveRecord record_of(const Member& member) const {
     return in_.digests[member.digest].collectives[member.record];
   }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/hang/hang.h"
 #include "analyzer/match/test_support/test_run.h"
 #include "analyzer/waits/test_support/matched.h"
@@ -260,7 +261,7 @@ const Template kTemplates[] = {
        const size_t world = run.group(kAll, Numbers::kNccl);
        begin(run, world);
        stuck(run, world, kAll);
-       run.digests[3].collectives.back().start.reset();
+       edit_last(run.digests[3].collectives).start.reset();
        run.stand_still(kLong);
      }},
     {"network",
@@ -326,7 +327,7 @@ const Template kTemplates[] = {
      [](TestRun& run) {
        const size_t world = run.group(kAll);
        begin(run, world);
-       run.digests[1].collectives.erase(run.digests[1].collectives.begin() + 1);
+       erase_record(run.digests[1].collectives, 1);
        run.stand_still(kLong);
      }},
     // The recorder of rank 2 stopped during a collective; the others continued for long.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/match/match.h"
 #include "analyzer/match/test_support/test_run.h"
 
@@ -55,7 +56,7 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
   }
 
   // Numbers the calls before any record is removed.
-  std::vector<CollectiveRecord>& records(int rank) {
+  CollectiveRecords& records(int rank) {
     return run_->digests[static_cast<size_t>(rank)].collectives;
   }
 
@@ -63,7 +64,7 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
   void drop(std::mt19937& random) {
     for (int r = 0; r < kRanks; ++r) {
       std::vector<CollectiveRecord> kept;
-      std::vector<CollectiveRecord>& all_of_rank = records(r);
+      const CollectiveRecords& all_of_rank = records(r);
       for (size_t i = 0; i < all_of_rank.size(); ++i) {
         const bool inside = i > 0 && i + 1 < all_of_rank.size();
         if (inside && random() % 100 == 0) {
@@ -72,32 +73,35 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
           kept.push_back(all_of_rank[i]);
         }
       }
-      all_of_rank = std::move(kept);
+      records(r) = kept;
     }
   }
 
   // All but the first rank's: a call without any record cannot be found.
   void truncate(std::mt19937& random) {
     for (int r = 1; r < kRanks; ++r) {
-      std::vector<CollectiveRecord>& all_of_rank = records(r);
+      std::vector<CollectiveRecord> kept = list_of(records(r));
       const size_t head = random() % 20;
       const size_t tail = random() % 20;
       for (size_t i = 0; i < head; ++i) truth_[i] = MatchState::kTruncated;
       for (size_t i = 0; i < tail; ++i) truth_[truth_.size() - 1 - i] = MatchState::kTruncated;
-      all_of_rank.erase(all_of_rank.end() - static_cast<long>(tail), all_of_rank.end());
-      all_of_rank.erase(all_of_rank.begin(), all_of_rank.begin() + static_cast<long>(head));
+      kept.erase(kept.end() - static_cast<long>(tail), kept.end());
+      kept.erase(kept.begin(), kept.begin() + static_cast<long>(head));
+      records(r) = kept;
     }
   }
 
   // One rank calls two neighbours in reverse order: their numbers do not move.
   void swap(std::mt19937& random) {
     const int rank = static_cast<int>(random() % kRanks);
-    std::vector<CollectiveRecord>& of_rank = records(rank);
+    CollectiveRecords& of_rank = records(rank);
     size_t at = 10 + random() % 100;
     while (of_rank[at].bytes == of_rank[at + 1].bytes ||
            of_rank[at].function != of_rank[at + 1].function)
       ++at;
-    std::swap(of_rank[at].bytes, of_rank[at + 1].bytes);
+    const CollectiveRecord first = of_rank[at];
+    of_rank.edit(at).bytes = of_rank[at + 1].bytes;
+    of_rank.edit(at + 1).bytes = first.bytes;
     truth_[at] = truth_[at + 1] = MatchState::kMismatch;
     odd_ = rank;
   }
@@ -106,7 +110,7 @@ class HarmTest : public ::testing::TestWithParam<HarmCase> {
     const int rank = static_cast<int>(random() % kRanks);
     size_t at = 10 + random() % 100;
     while (records(rank)[at].function != Function::kAllReduce) ++at;
-    records(rank)[at].bytes = 12;
+    records(rank).edit(at).bytes = 12;
     truth_[at] = MatchState::kMismatch;
     odd_ = rank;
   }

@@ -47,7 +47,7 @@ void CollectiveProgress::find_reached() {
   reached_.resize(digests_.size());
   begun_.resize(matching_.instances.size());
   for (size_t d = 0; d < digests_.size(); ++d) {
-    const std::vector<CollectiveRecord>& records = digests_[d].collectives;
+    const CollectiveRecords& records = digests_[d].collectives;
     Reached nothing;
     nothing.of_function.fill(INT64_MIN);
     reached_[d].resize(digests_[d].communicators.size(), nothing);
@@ -66,7 +66,7 @@ void CollectiveProgress::find_reached() {
 }
 
 void CollectiveProgress::find_open(size_t digest) {
-  const std::vector<CollectiveRecord>& records = digests_[digest].collectives;
+  const CollectiveRecords& records = digests_[digest].collectives;
   // The last finished message of each kind.
   using Kind = std::tuple<size_t, schema::Function, std::optional<int64_t>>;
   std::map<Kind, size_t> last_done;
@@ -84,8 +84,8 @@ void CollectiveProgress::find_open(size_t digest) {
     if (is_point_to_point(record.function)) {
       const auto done = last_done.find(kind_of(record));
       if (done != last_done.end() && done->second > i) continue;
-      if (!matching_.message_of.empty() && matching_.message_of[digest][i] != kNoInstance)
-        call.message = matching_.message_of[digest][i];
+      if (const size_t message = matching_.message_at(digest, i); message != kNoInstance)
+        call.message = message;
     } else {
       const size_t instance = matching_.instance_of[digest][i];
       if (instance == kNoInstance) continue;
@@ -98,7 +98,7 @@ void CollectiveProgress::find_open(size_t digest) {
 }
 
 void CollectiveProgress::find_fronts(size_t digest) {
-  const std::vector<CollectiveRecord>& records = digests_[digest].collectives;
+  const CollectiveRecords& records = digests_[digest].collectives;
   for (const OpenCall& call : open_[digest]) {
     if (records[call.record].start) fronts_[digest].push_back(call);
   }

@@ -54,7 +54,7 @@ void attach_steps(Matching& matching, std::span<const RankDigest> digests) {
   std::map<Place, std::vector<int64_t>> known;
   const auto for_each_place = [&](const auto& visit) {
     std::map<Place, int64_t> count;
-    std::optional<std::pair<size_t, int64_t>> current;
+    std::optional<std::pair<uint32_t, int64_t>> current;
     for (const size_t i : order) {
       Instance& one = matching.instances[i];
       if (!one.step) continue;

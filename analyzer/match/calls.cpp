@@ -92,7 +92,7 @@ class CallGatherer {
 
   // No number is missing, so the numbers do not reveal lost records.
   bool is_contiguous(const RankCalls& rank) const {
-    const std::vector<CollectiveRecord>& records = digests_[rank.digest].collectives;
+    const CollectiveRecords& records = digests_[rank.digest].collectives;
     std::optional<int64_t> low;
     std::optional<int64_t> high;
     for (const NumberedCall& call : rank.calls) {
@@ -113,7 +113,7 @@ class CallGatherer {
       Numbers& numbers =
           of_rank != messages.end() && of_rank->first == rank.digest ? of_rank->second : none;
       std::ranges::sort(numbers);
-      const std::vector<CollectiveRecord>& records = digests_[rank.digest].collectives;
+      const CollectiveRecords& records = digests_[rank.digest].collectives;
       for (NumberedCall& call : rank.calls) {
         const CollectiveRecord& record = records[call.record];
         if (group.numbering == Numbering::kPerFunction) {

@@ -61,7 +61,7 @@ bool take_ends_of_failed(std::span<RankDigest> digests, std::span<const TraceFil
         std::ranges::none_of(group.digests, [&](size_t d) { return never_came(instance, d); }))
       continue;
     for (const Member& member : instance.members) {
-      CollectiveRecord& record = digests[member.digest].collectives[member.record];
+      CollectiveRecords::Edited record = digests[member.digest].collectives.edit(member.record);
       const bool last_of_it = last.of(member.digest, instance.group) == instance.position;
       if (!last_of_it || !failed(traces[member.digest])) continue;
       if (record.state == schema::CollectiveState::kUnobserved) {

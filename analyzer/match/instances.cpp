@@ -51,7 +51,7 @@ class Drafter {
   }
 
  private:
-  const CollectiveRecord& record(const Draft& draft, size_t member) const {
+  CollectiveRecord record(const Draft& draft, size_t member) const {
     const Member& m = draft.instance.members[member];
     return digests_[m.digest].collectives[m.record];
   }
@@ -69,12 +69,15 @@ class Drafter {
       }
       const CollectiveRecord& record = digests_[rank.digest].collectives[call.record];
       if (is_new) {
-        drafts_.push_back({.instance = {.group = group_,
+        drafts_.push_back({.instance = {.group = static_cast<uint32_t>(group_),
                                         .function = record.function,
                                         .sequence = call.number,
                                         .bytes = record.bytes,
-                                        .last_arriver = {},
                                         .members = {}}});
+        Draft& draft = drafts_.back();
+        draft.instance.members.reserve(calls_.ranks.size());
+        draft.ranks.reserve(calls_.ranks.size());
+        draft.calls.reserve(calls_.ranks.size());
       }
       Draft& draft = drafts_[entry->second];
       draft.instance.members.push_back({static_cast<uint32_t>(rank.digest), call.record, 0});

@@ -108,6 +108,7 @@ class Matcher {
     for (size_t d = 0; d < digests_.size(); ++d)
       matching_.instance_of[d].assign(digests_[d].collectives.size(), kNoInstance);
     std::vector<GroupCalls> groups = gather_calls(digests_, matching_);
+    matching_.instances.reserve(count_calls(groups));
     constexpr size_t kAtOnce = 64;  // communicators whose drafts are in memory
     for (size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
       const size_t count = std::min(kAtOnce, groups.size() - begin);
@@ -122,6 +123,17 @@ class Matcher {
   }
 
  private:
+  // Those of the ranks with most of them: about as many collectives there are.
+  static size_t count_calls(std::span<const GroupCalls> groups) {
+    size_t calls = 0;
+    for (const GroupCalls& group : groups) {
+      size_t most = 0;
+      for (const RankCalls& rank : group.ranks) most = std::max(most, rank.calls.size());
+      calls += most;
+    }
+    return calls;
+  }
+
   // Of one communicator.
   struct Matched {
     size_t group = 0;

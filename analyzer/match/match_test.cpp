@@ -30,7 +30,7 @@ CollectiveRecord record(int64_t sequence, int64_t start, std::optional<int64_t> 
   return r;
 }
 
-RankDigest rank_of(int rank, int ranks, std::vector<CollectiveRecord> records) {
+RankDigest rank_of(int rank, int ranks, const std::vector<CollectiveRecord>& records) {
   RankDigest digest;
   digest.rank = rank;
   digest.span = {{0}, {100'000}};
@@ -42,7 +42,7 @@ RankDigest rank_of(int rank, int ranks, std::vector<CollectiveRecord> records) {
                                   .name = "default_pg",
                                   .size = ranks,
                                   .members = std::move(members)});
-  digest.collectives = std::move(records);
+  digest.collectives = records;
   return digest;
 }
 
@@ -81,7 +81,7 @@ TEST(MatchTest, BroadcastWaitsForItsRoot) {
   std::vector<RankDigest> digests = {rank_of(0, 3, {record(0, 300, 320, Function::kBroadcast)}),
                                      rank_of(1, 3, {record(0, 100, 350, Function::kBroadcast)}),
                                      rank_of(2, 3, {record(0, 310, 360, Function::kBroadcast)})};
-  for (RankDigest& digest : digests) digest.collectives[0].root = 0;
+  for (RankDigest& digest : digests) digest.collectives.edit(0).root = 0;
   const Instance one = matched(digests, true).instances[0];
   EXPECT_EQ(one.members[0].wait_ns, 0);
   EXPECT_EQ(one.members[1].wait_ns, 200);
@@ -93,7 +93,7 @@ TEST(MatchTest, BroadcastWaitsForItsRoot) {
 TEST(MatchTest, RootOfAReduceWaitsForTheLast) {
   std::vector<RankDigest> digests = {rank_of(0, 2, {record(0, 100, 350, Function::kReduce)}),
                                      rank_of(1, 2, {record(0, 300, 310, Function::kReduce)})};
-  for (RankDigest& digest : digests) digest.collectives[0].root = 0;
+  for (RankDigest& digest : digests) digest.collectives.edit(0).root = 0;
   const Instance one = matched(digests, true).instances[0];
   EXPECT_EQ(one.members[0].wait_ns, 200);
   EXPECT_EQ(one.members[1].wait_ns, 0);
@@ -203,7 +203,7 @@ class HangTest : public ::testing::Test {
     for (int r = 0; r < ranks; ++r) {
       std::vector<CollectiveRecord> records = {record(0, 100, 200)};
       if (std::ranges::count(stuck, r) != 0) records.push_back(record(1, 1000, std::nullopt));
-      digests_.push_back(rank_of(r, ranks, std::move(records)));
+      digests_.push_back(rank_of(r, ranks, records));
       digests_.back().last_sign = {last_sign};
       TraceFile trace;
       trace.rank = r;
@@ -275,7 +275,7 @@ TEST_F(HangTest, AllInsideNamesNobody) {
 
 TEST_F(HangTest, OtherSizeIsAMismatch) {
   make(3, {0, 1, 2}, kLong);
-  digests_[2].collectives[1].bytes = 8;
+  digests_[2].collectives.edit(1).bytes = 8;
   const auto hang = find();
   ASSERT_TRUE(hang);
   EXPECT_EQ(hang->state, "mismatch");

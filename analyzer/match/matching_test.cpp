@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/match/groups.h"
 #include "analyzer/match/match.h"
 #include "analyzer/match/order.h"
@@ -45,8 +46,7 @@ class UnnumberedTest : public ::testing::Test {
 
 TEST_F(UnnumberedTest, LostRecordShiftsNothing) {
   make(3, 10);
-  std::vector<CollectiveRecord>& lossy = run_->digests[1].collectives;
-  lossy.erase(lossy.begin() + 13);
+  erase_record(run_->digests[1].collectives, 13);
   const Matching matching = match_collectives(run_->digests);
   ASSERT_THAT(matching.instances, SizeIs(30));
   for (size_t i = 0; i < 30; ++i) {
@@ -57,10 +57,9 @@ TEST_F(UnnumberedTest, LostRecordShiftsNothing) {
 TEST_F(UnnumberedTest, WithEqualCallsOnlyOneStepIsTouched) {
   make(3, 10);
   for (RankDigest& digest : run_->digests) {
-    for (CollectiveRecord& record : digest.collectives) record.bytes = 100;
+    digest.collectives.edit_all([](CollectiveRecord& record) { record.bytes = 100; });
   }
-  std::vector<CollectiveRecord>& lossy = run_->digests[1].collectives;
-  lossy.erase(lossy.begin() + 13);
+  erase_record(run_->digests[1].collectives, 13);
   const Matching matching = match_collectives(run_->digests);
   ASSERT_THAT(matching.instances, SizeIs(30));
   for (size_t i = 0; i < 30; ++i) {
@@ -79,8 +78,10 @@ TEST_F(UnnumberedTest, CapturedCallsAreTheirOwn) {
   const size_t group = run.group({0, 1}, Numbers::kNone);
   for (int replay = 0; replay < 3; ++replay) {
     for (int rank = 0; rank < 2; ++rank) {
-      run.call(rank, group, {.bytes = 8}).captured = true;
-      run.call(rank, group, {.bytes = 8});
+      for (const bool captured : {true, false}) {
+        CollectiveRecords::Edited record = run.call(rank, group, {.bytes = 8});
+        record.captured = captured;
+      }
     }
   }
   EXPECT_THAT(states_of(match_collectives(run.digests)), Each(MatchState::kMatched));
@@ -91,10 +92,13 @@ TEST(RecountedTest, NumbersOfALossyRankAreNotTrusted) {
   TestRun run(3);
   const size_t group = run.group(all(3));
   for (int64_t i = 0; i < 50; ++i) run.everybody(group, all(3), {.bytes = 100 + i % 7});
-  std::vector<CollectiveRecord>& lossy = run.digests[2].collectives;
-  lossy.erase(lossy.begin() + 20);
-  for (size_t i = 0; i < lossy.size(); ++i)
-    lossy[i].group_sequence = lossy[i].sequence = static_cast<int64_t>(i);
+  CollectiveRecords& lossy = run.digests[2].collectives;
+  erase_record(lossy, 20);
+  int64_t number = 0;
+  lossy.edit_all([&](CollectiveRecord& record) {
+    record.sequence = number++;
+    record.group_sequence = record.sequence;
+  });
   run.digests[2].losses.push_back({schema::Source::kTorch, schema::LossReason::kRingFull, 1});
   const Matching matching = match_collectives(run.digests);
   ASSERT_THAT(matching.instances, SizeIs(50));
@@ -280,9 +284,8 @@ TEST(KeysTest, WhatOneDoesNotKnowIsNoMismatch) {
   TestRun run(2);
   const size_t group = run.group(all(2));
   run.call(0, group, {});
-  CollectiveRecord& unknown = run.call(1, group, {});
-  unknown.function = Function::kUnknown;
-  unknown.bytes.reset();
+  run.call(1, group, {}).function = Function::kUnknown;
+  edit_last(run.digests[1].collectives).bytes.reset();
   const Matching matching = match_collectives(run.digests);
   EXPECT_THAT(states_of(matching), ElementsAre(MatchState::kMatched));
   EXPECT_EQ(matching.instances[0].function, Function::kAllReduce);
@@ -345,7 +348,7 @@ TEST(AttachTest, StepAndBucketByPlace) {
   for (int64_t s = 0; s < 3; ++s) {
     for (const int64_t bucket : {0, 1}) {
       for (int rank = 0; rank < 2; ++rank) {
-        CollectiveRecord& record = run.call(rank, group, {.bytes = 100 + bucket});
+        CollectiveRecords::Edited record = run.call(rank, group, {.bytes = 100 + bucket});
         if (s != 1) record.bucket = bucket;
       }
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/vocabulary/diagnostic.h"
+#include "base/compact_optional.h"
 #include "schema/generated/rows.h"
 
 namespace dprof::analyzer {
@@ -45,24 +46,28 @@ struct Member {
   int64_t wait_ns = 0;
 };
 
+// A run can have millions: its fields are small.
 struct Instance {
-  size_t group = 0;
-  schema::Function function{};
-  int64_t sequence = 0;
-  std::optional<int64_t> bytes;
+  using Number = CompactOptional<int64_t>;
+
+  uint32_t group = 0;
+  SmallEnum<schema::Function> function;
   MatchState state = MatchState::kMatched;
   // All members with a trace have finished it: its durations can be compared.
   bool comparable = false;
-  int64_t transfer_ns = 0;             // where comparable
-  bool guessed = false;                // a directional function without a common clock
-  std::optional<int64_t> spread_ns;    // of the members' ends; nullopt = no common clock
-  std::optional<int64_t> bound_ns;     // of the waits, where clocks decided them
-  std::optional<size_t> last_arriver;  // position in members
-  std::vector<Member> members;         // by digest
-  int64_t position = 0;                // in call order of its group
-  std::optional<int64_t> step;         // index; nullopt = outside any step, or unknown
-  std::optional<int64_t> bucket;       // of DDP
+  bool guessed = false;  // a directional function without a common clock
+  int64_t sequence = 0;
+  Number bytes;
+  int64_t transfer_ns = 0;                        // where comparable
+  Number spread_ns;                               // of the members' ends; nullopt = no common clock
+  Number bound_ns;                                // of the waits, where clocks decided them
+  int64_t position = 0;                           // in call order of its group
+  Number step;                                    // index; nullopt = outside any step, or unknown
+  CompactOptional<size_t, int32_t> last_arriver;  // position in members
+  CompactOptional<int64_t, int32_t> bucket;       // of DDP
+  std::vector<Member> members;                    // by digest
 };
+static_assert(sizeof(Instance) == 96);
 
 // The place at which the ranks of a communicator stop making the same calls.
 struct Divergence {
@@ -96,11 +101,17 @@ struct Matching {
   std::vector<Instance> instances;                 // by first arrival
   std::vector<std::vector<uint32_t>> instance_of;  // [digest][record]; kNoInstance: send and recv
   std::vector<Message> messages;                   // in order of their begin
-  std::vector<std::vector<uint32_t>> message_of;   // [digest][record]; kNoInstance: collectives
+  std::vector<std::vector<uint32_t>> message_of;   // [digest][record]; empty: no messages
   std::vector<std::vector<uint32_t>> group_of;     // [digest][its communicator]
   std::array<int64_t, kMatchStates> count{};
   std::vector<Divergence> divergences;  // the first of each communicator that has one
   std::vector<Diagnostic> remarks;      // as text: divergences, numbers that had to be replaced
+
+  // Index of the record's message; kNoInstance: it is in none.
+  [[nodiscard]] uint32_t message_at(size_t digest, size_t record) const {
+    if (digest >= message_of.size() || record >= message_of[digest].size()) return kNoInstance;
+    return message_of[digest][record];
+  }
 };
 
 }  // namespace dprof::analyzer

@@ -49,7 +49,7 @@ class Resynchroniser {
   [[nodiscard]] Function lane_of(const Draft& draft) const {
     return calls_.ranks[draft.ranks[0]].calls[draft.calls[0]].lane;
   }
-  [[nodiscard]] const CollectiveRecord& record_of(uint32_t rank, uint32_t call) const {
+  [[nodiscard]] CollectiveRecord record_of(uint32_t rank, uint32_t call) const {
     return digests_[calls_.ranks[rank].digest].collectives[calls_.ranks[rank].calls[call].record];
   }
 
@@ -61,7 +61,7 @@ class Resynchroniser {
     for (const Draft& draft : drafts_) {
       if (lane_of(draft) != lane) continue;
       usual_.try_emplace(draft.instance.sequence,
-                         &record_of(draft.ranks[draft.majority], draft.calls[draft.majority]));
+                         record_of(draft.ranks[draft.majority], draft.calls[draft.majority]));
     }
   }
 
@@ -79,7 +79,7 @@ class Resynchroniser {
       const NumberedCall& call = calls_.ranks[rank].calls[order[i]];
       const auto usual = usual_.find(call.number + shift);
       if (usual == usual_.end()) continue;
-      ++(in_conflict(*usual->second, record_of(rank, order[i])) ? sum.differ : sum.agree);
+      ++(in_conflict(usual->second, record_of(rank, order[i])) ? sum.differ : sum.agree);
     }
     return sum;
   }
@@ -95,7 +95,7 @@ class Resynchroniser {
     while (at < order.size() && calls[order[at]].number < number) ++at;
     for (int shifts = 0; at < order.size(); ++at) {
       const auto usual = usual_.find(calls[order[at]].number);
-      if (usual == usual_.end() || !in_conflict(*usual->second, record_of(rank, order[at])))
+      if (usual == usual_.end() || !in_conflict(usual->second, record_of(rank, order[at])))
         continue;
       const int64_t shift = best_shift(rank, order, at);
       if (shift != 0 && shifts++ < kMostShifts) {
@@ -185,7 +185,7 @@ class Resynchroniser {
   std::span<const RankDigest> digests_;
   Resync found_;
   std::optional<Function> learnt_;
-  std::unordered_map<int64_t, const CollectiveRecord*> usual_;
+  std::unordered_map<int64_t, CollectiveRecord> usual_;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ class CallTasks {
 
   // Whether it is shared with another replayed rank and known precisely enough.
   [[nodiscard]] bool counts(size_t d, size_t record) const {
-    if (const size_t m = matching_.message_of[d][record]; m != kNoInstance) {
+    if (const size_t m = matching_.message_at(d, record); m != kNoInstance) {
       const Message& message = matching_.messages[m];
       return message.send && message.receive && message.transfer_ns && among(*message.send) &&
              among(*message.receive);
@@ -107,7 +107,7 @@ class CallTasks {
   using Queue = std::tuple<size_t, int, int>;  // group, from, to; -1 = a collective
   [[nodiscard]] Queue queue_of(size_t d, size_t i) const {
     const size_t group = matching_.group_of[d][digests_[d].collectives[i].communicator];
-    const size_t m = matching_.message_of[d][i];
+    const size_t m = matching_.message_at(d, i);
     if (m == kNoInstance) return {group, -1, -1};
     const Message& message = matching_.messages[m];
     return {group, message.from.value_or(-1), message.to.value_or(-1)};
@@ -144,7 +144,7 @@ class CallTasks {
   [[nodiscard]] int64_t own_transfer(size_t d, size_t i) const {
     const CollectiveRecord& record = digests_[d].collectives[i];
     const int64_t stay = (*record.end - *record.start).ns;
-    if (const size_t m = matching_.message_of[d][i]; m != kNoInstance) {
+    if (const size_t m = matching_.message_at(d, i); m != kNoInstance) {
       const Message& message = matching_.messages[m];
       return stay - (record.function == Function::kSend ? message.send : message.receive)->wait_ns;
     }
@@ -167,7 +167,7 @@ class CallTasks {
 
   void connect(size_t d, ReplayedCall& call) {
     graph_.after(call.body, call.start);
-    if (const size_t m = matching_.message_of[d][call.record]; m != kNoInstance) {
+    if (const size_t m = matching_.message_at(d, call.record); m != kNoInstance) {
       connect_message(m, d, call);
       return;
     }
@@ -262,12 +262,12 @@ void find_device_readiness(RankDigest& digest) {
     if (record.start) communication.push_back(*record.start);
   }
   std::ranges::sort(communication);
-  for (CollectiveRecord& record : digest.collectives) {
-    if (!record.enqueue || !record.start) continue;
+  digest.collectives.edit_all([&](CollectiveRecord& record) {
+    if (!record.enqueue || !record.start) return;
     auto next = std::ranges::upper_bound(launches, *record.enqueue, {}, &Launch::launch);
     while (next != launches.end() && std::ranges::binary_search(communication, next->start)) ++next;
     if (next != launches.end() && next->start < *record.start) record.device_ready = next->start;
-  }
+  });
 }
 
 std::vector<std::vector<ReplayedCall>> replayed_calls(std::span<const RankDigest> digests,

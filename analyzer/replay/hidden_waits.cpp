@@ -23,7 +23,7 @@ bool is_stop(const LatticePiece& piece) {
 
 // Operators make up most of the computation outside collectives: the remaining time is not a phase
 // without recorded operators.
-bool knows_operators(const RankDigest& digest, std::span<const LatticePiece> pieces) {
+bool knows_operators(const RankDigest& digest, const Lattice& pieces) {
   std::vector<Interval> alone;
   for (const LatticePiece& piece : pieces) {
     if (piece.category <= Category::kBackward) alone.push_back(piece.span);
@@ -59,11 +59,9 @@ IntervalSet waits_of(const RankDigest& digest) {
 
 }  // namespace
 
-std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
-                                            std::span<const LatticePiece> pieces) {
-  std::vector<LatticePiece> result;
-  if (!digest.gpu.empty() || digest.ops.empty() || !knows_operators(digest, pieces))
-    return {pieces.begin(), pieces.end()};
+Lattice with_hidden_waits(const RankDigest& digest, const Lattice& pieces) {
+  Lattice result;
+  if (!digest.gpu.empty() || digest.ops.empty() || !knows_operators(digest, pieces)) return pieces;
   const IntervalSet waits = waits_of(digest);
   result.reserve(pieces.size() + 2 * waits.size());
   size_t next = 0;
@@ -87,7 +85,7 @@ std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
   return result;
 }
 
-IntervalSet launch_waits_of(const RankDigest& digest, std::span<const LatticePiece> pieces) {
+IntervalSet launch_waits_of(const RankDigest& digest, const Lattice& pieces) {
   if (digest.gpu.empty() || digest.gpu.launches.empty()) return {};
   std::vector<TraceNs> communication;
   std::vector<TraceNs> ends;
@@ -124,9 +122,8 @@ IntervalSet launch_waits_of(const RankDigest& digest, std::span<const LatticePie
   return waits;
 }
 
-std::vector<LatticePiece> with_launch_waits(std::span<const LatticePiece> pieces,
-                                            const IntervalSet& waits) {
-  std::vector<LatticePiece> result;
+Lattice with_launch_waits(const Lattice& pieces, const IntervalSet& waits) {
+  Lattice result;
   result.reserve(pieces.size() + 2 * waits.size());
   size_t next = 0;
   for (const LatticePiece& piece : pieces) {

@@ -4,9 +4,6 @@
 // collective.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "analyzer/breakdown/lattice.h"
 #include "analyzer/digest/digest.h"
 
@@ -16,18 +13,15 @@ namespace dprof::analyzer {
 // computation. Where operators were recorded, an interval without any that ends together with one
 // of the rank's collectives is a wait for that collective. Ranks with GPUs are unchanged. O(pieces
 // + operators + calls log calls).
-[[nodiscard]] std::vector<LatticePiece> with_hidden_waits(const RankDigest& digest,
-                                                          std::span<const LatticePiece> pieces);
+[[nodiscard]] Lattice with_hidden_waits(const RankDigest& digest, const Lattice& pieces);
 
 // Intervals in which a device idled during a collective, but not because of it: its next work had
 // not been launched yet. The host launched it while the collective was in progress, and no
 // collective ended in between, so the host did not wait for one itself. Needs the digest's
 // launches. O(pieces log launches).
-[[nodiscard]] IntervalSet launch_waits_of(const RankDigest& digest,
-                                          std::span<const LatticePiece> pieces);
+[[nodiscard]] IntervalSet launch_waits_of(const RankDigest& digest, const Lattice& pieces);
 
 // The pieces with these times as kLaunch.
-[[nodiscard]] std::vector<LatticePiece> with_launch_waits(std::span<const LatticePiece> pieces,
-                                                          const IntervalSet& waits);
+[[nodiscard]] Lattice with_launch_waits(const Lattice& pieces, const IntervalSet& waits);
 
 }  // namespace dprof::analyzer

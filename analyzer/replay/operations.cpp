@@ -168,7 +168,7 @@ class OperationBuilder {
       if (!record.start || *record.start >= window.end) break;
       if (!record.end || *record.start < window.begin) continue;
       const bool message = is_message(record.function);
-      const size_t number = message ? matching_.message_of[d][i] : matching_.instance_of[d][i];
+      const size_t number = message ? matching_.message_at(d, i) : matching_.instance_of[d][i];
       if (number == kNoInstance) continue;
       const TaskId hub = hub_of(message, number);
       const int64_t began = recorded_[hub].begin_ns;

@@ -39,7 +39,7 @@ struct Table {
     for (RankDigest& digest : run.digests) {
       digest.operations = true;
       digest.span = {{0}, {kOperationSteps * 1000 * kOperationMs}};
-      std::ranges::stable_sort(digest.collectives, {}, [](const auto& c) { return *c.start; });
+      digest.collectives.sort_by_arrival();
     }
     return run;
   }
@@ -54,8 +54,8 @@ struct Table {
 
   static int64_t message(TestRun& run, int pipeline, bool down, int64_t start) {
     for (const int stage : {0, 1}) {
-      CollectiveRecord& record = run.message(pipeline + 2 * stage, static_cast<size_t>(pipeline),
-                                             (stage == 0) == down, 1 - stage);
+      CollectiveRecords::Edited record = run.message(
+          pipeline + 2 * stage, static_cast<size_t>(pipeline), (stage == 0) == down, 1 - stage);
       record.enqueue.reset();
       record.start = TraceNs{start};
       record.end = TraceNs{start + kOperationMs};
@@ -82,7 +82,7 @@ struct Table {
       all = std::max({all, first, last});
     }
     for (int rank = 0; rank < 4; ++rank) {
-      CollectiveRecord& record = run.call(rank, 2, {});
+      CollectiveRecords::Edited record = run.call(rank, 2, {});
       record.enqueue.reset();
       record.start = TraceNs{all};
       record.end = TraceNs{all + 2 * kOperationMs};

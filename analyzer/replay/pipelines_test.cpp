@@ -21,8 +21,10 @@ struct Sent {
   }
 
   Member member(size_t rank) {
-    std::vector<CollectiveRecord>& records = digests[rank].collectives;
-    records.push_back({.start = TraceNs{now}, .end = TraceNs{now}});
+    CollectiveRecords& records = digests[rank].collectives;
+    CollectiveRecord record;
+    record.start = record.end = TraceNs{now};
+    records.push_back(record);
     return {.digest = static_cast<uint32_t>(rank),
             .record = static_cast<uint32_t>(records.size() - 1)};
   }

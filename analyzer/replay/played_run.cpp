@@ -131,8 +131,7 @@ class PlayedRunBuilder {
     return kernels;
   }
 
-  static std::vector<OpShare> ops_of(const RankDigest& digest,
-                                     std::span<const LatticePiece> pieces) {
+  static std::vector<OpShare> ops_of(const RankDigest& digest, const Lattice& pieces) {
     int64_t backward_ns = 0;
     int64_t other_ns = 0;
     for (const LatticePiece& piece : pieces) {
@@ -269,10 +268,10 @@ class PlayedRunBuilder {
 
   void take_works(uint32_t entry, std::span<const OwnTask> tasks) {
     const size_t d = in_.steps.ranks[entry];
-    const std::vector<LatticePiece> marked = d < in_.starved.size() && !in_.starved[d].empty()
-                                                 ? with_launch_waits(in_.pieces[d], in_.starved[d])
-                                                 : std::vector<LatticePiece>();
-    const std::vector<LatticePiece>& pieces = marked.empty() ? in_.pieces[d] : marked;
+    const Lattice marked = d < in_.starved.size() && !in_.starved[d].empty()
+                               ? with_launch_waits(in_.pieces[d], in_.starved[d])
+                               : Lattice();
+    const Lattice& pieces = marked.empty() ? in_.pieces[d] : marked;
     size_t first = 0;
     std::vector<int64_t> ns;
     DeviceGaps gaps;
@@ -290,8 +289,9 @@ class PlayedRunBuilder {
         ns[kind] += length;
         left -= length;
       };
-      for (size_t p = first; p < pieces.size() && pieces[p].span.begin < task.span.end; ++p) {
+      for (size_t p = first; p < pieces.size(); ++p) {
         const LatticePiece& piece = pieces[p];
+        if (piece.span.begin >= task.span.end) break;
         const Interval part{std::max(piece.span.begin, task.span.begin),
                             std::min(piece.span.end, task.span.end)};
         const uint32_t kind = work_kind(piece.category, piece.phase, piece.detail);
@@ -349,7 +349,7 @@ class PlayedRunBuilder {
     const size_t d = in_.steps.ranks[one.entry];
     auto& of_digest = record_of_[d];
     if (of_digest.empty()) {
-      const std::vector<CollectiveRecord>& records = in_.digests[d].collectives;
+      const CollectiveRecords& records = in_.digests[d].collectives;
       for (size_t i = 0; i < records.size(); ++i) of_digest[records[i].row] = i;
     }
     return of_digest.at(one.row);

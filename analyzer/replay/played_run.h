@@ -168,8 +168,8 @@ struct PlayedRunInput {
   std::span<const TraceFile> traces;
   const Steps& steps;
   const Matching& matching;
-  const std::vector<std::vector<LatticePiece>>& pieces;  // by digest
-  std::span<const IntervalSet> starved = {};             // likewise: ReplayHints::starved
+  std::span<const Lattice> pieces;            // by digest
+  std::span<const IntervalSet> starved = {};  // likewise: ReplayHints::starved
 };
 
 // `replay` has segments or operations. O(tasks + pieces).

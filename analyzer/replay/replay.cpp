@@ -59,7 +59,7 @@ std::optional<Steps> last_steps(std::span<const RankDigest> digests, const Steps
 }
 
 RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
-                     const Matching& matching, const std::vector<std::vector<LatticePiece>>& pieces,
+                     const Matching& matching, std::span<const Lattice> pieces,
                      const ReplayHints& hints) {
   RunReplay run;
   const bool operations =
@@ -68,9 +68,7 @@ RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
     run.operations = operations_of(digests, steps, matching);
     return run;
   }
-  std::vector<std::span<const LatticePiece>> of_ranks;
-  for (const size_t d : steps.ranks) of_ranks.emplace_back(pieces[d]);
-  run.segments = Replayer::make(digests, steps, matching, of_ranks, hints);
+  run.segments = Replayer::make(digests, steps, matching, pieces, hints);
   return run;
 }
 

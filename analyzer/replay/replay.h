@@ -31,8 +31,7 @@ inline constexpr size_t kFewestReplayedSteps = 8;
 
 // `pieces`: the lattice of each digest.
 [[nodiscard]] RunReplay replay_run(std::span<const RankDigest> digests, const Steps& steps,
-                                   const Matching& matching,
-                                   const std::vector<std::vector<LatticePiece>>& pieces,
+                                   const Matching& matching, std::span<const Lattice> pieces,
                                    const ReplayHints& hints = {});
 
 // report.replay without the held-out errors; nullopt = nothing to replay. Reports in `notes` what

@@ -95,14 +95,12 @@ Replayer::Replayer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Replayer::~Replayer() = default;
 
 std::unique_ptr<Replayer> Replayer::make(std::span<const RankDigest> digests, const Steps& steps,
-                                         const Matching& matching,
-                                         std::span<const std::span<const LatticePiece>> pieces,
+                                         const Matching& matching, std::span<const Lattice> pieces,
                                          const ReplayHints& hints) {
   std::vector<OwnClock> clocks;
   std::vector<std::string> hosts;
-  for (size_t r = 0; r < pieces.size(); ++r) {
-    const size_t d = steps.ranks[r];
-    std::vector<LatticePiece> own = with_hidden_waits(digests[d], pieces[r]);
+  for (const size_t d : steps.ranks) {
+    Lattice own = with_hidden_waits(digests[d], pieces[d]);
     if (d < hints.starved.size()) own = with_launch_waits(own, hints.starved[d]);
     clocks.emplace_back(own);
     if (d < hints.hosts.size()) hosts.push_back(hints.hosts[d]);

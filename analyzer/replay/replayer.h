@@ -63,8 +63,7 @@ class Replayer {
   // `pieces`: the lattice of each entry of Steps::ranks. nullptr: no rank meets another in the
   // steady steps.
   static std::unique_ptr<Replayer> make(std::span<const RankDigest> digests, const Steps& steps,
-                                        const Matching& matching,
-                                        std::span<const std::span<const LatticePiece>> pieces,
+                                        const Matching& matching, std::span<const Lattice> pieces,
                                         const ReplayHints& hints = {});
   ~Replayer();
   Replayer(const Replayer&) = delete;

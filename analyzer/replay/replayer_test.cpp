@@ -198,7 +198,7 @@ TEST(LastStepsTest, AsManyAsHaveSoFewCalls) {
   std::vector<RankDigest> digests(2);
   for (RankDigest& digest : digests) {
     digest.steps.resize(32);
-    digest.collectives.resize(32 * 5);
+    digest.collectives = std::vector<CollectiveRecord>(32 * 5);
   }
   Steps steps{.ranks = {0, 1}, .steps = std::vector<AlignedStep>(32)};
   steps.first_steady = 2;

@@ -11,14 +11,14 @@
 namespace dprof::analyzer {
 namespace {
 
-std::optional<std::vector<FirstLook::SlowRank>> slow_ranks(
-    std::span<const RankDigest> digests, std::span<const TraceFile> traces, const Steps& steps,
-    const Matching& matching, const std::vector<std::vector<LatticePiece>>& all_pieces) {
+std::optional<std::vector<FirstLook::SlowRank>> slow_ranks(std::span<const RankDigest> digests,
+                                                           std::span<const TraceFile> traces,
+                                                           const Steps& steps,
+                                                           const Matching& matching,
+                                                           std::span<const Lattice> pieces) {
   const bool operations =
       std::ranges::any_of(steps.ranks, [&](size_t d) { return digests[d].operations; });
   if (steps.ranks.size() < 2 || operations) return std::nullopt;
-  std::vector<std::span<const LatticePiece>> pieces;
-  for (const size_t d : steps.ranks) pieces.emplace_back(all_pieces[d]);
   const OwnWork work = own_work_of(digests, steps, pieces);
   const Roles roles = roles_of(digests, steps, matching, work);
   if (work.steps.size() < kLeastSteps || roles.sets.empty()) return std::nullopt;
@@ -43,8 +43,7 @@ std::optional<std::vector<FirstLook::SlowRank>> slow_ranks(
 
 FirstLook first_look_of(const RunInfo& run, std::span<const RankDigest> digests,
                         std::span<const TraceFile> traces, const Steps* steps,
-                        const Matching& matching,
-                        const std::vector<std::vector<LatticePiece>>& pieces) {
+                        const Matching& matching, std::span<const Lattice> pieces) {
   FirstLook look{.ranks = run.ranks, .steps = run.steps, .slow = {}};
   if (steps != nullptr) look.slow = slow_ranks(digests, traces, *steps, matching, pieces);
   return look;

@@ -38,7 +38,6 @@ using FirstLookTaken = std::function<void(const FirstLook&)>;
 // O(pieces + steps * ranks * log(ranks)).
 [[nodiscard]] FirstLook first_look_of(const RunInfo& run, std::span<const RankDigest> digests,
                                       std::span<const TraceFile> traces, const Steps* steps,
-                                      const Matching& matching,
-                                      const std::vector<std::vector<LatticePiece>>& pieces);
+                                      const Matching& matching, std::span<const Lattice> pieces);
 
 }  // namespace dprof::analyzer

@@ -209,7 +209,7 @@ TEST(AllToAllImbalance, OneRankGivesMost) {
   CommRun run(4);
   run.collective({.function = Function::kAllToAll, .at_ms = 5, .wait_ns = 3 * kNsPerMs});
   EXPECT_THAT(found_comm_patterns(run, "comm.all-to-all-imbalance"), IsEmpty()) << "even";
-  for (CollectiveRecord& record : run.rank(2).collectives) record.bytes = 3 << 20;
+  run.rank(2).collectives.edit_all([](CollectiveRecord& record) { record.bytes = 3 << 20; });
   const std::vector<Finding> findings = found_comm_patterns(run, "comm.all-to-all-imbalance");
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].title, HasSubstr("rank 2"));

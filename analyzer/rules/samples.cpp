@@ -171,27 +171,27 @@ bool ended_between_steps(const RankDigest& digest) {
 }
 
 // A collective of a common group in which a rank waited, and which the other never called.
-const CollectiveRecord* waited_alone(const RankDigest& waiting, const RankDigest& gone,
-                                     int64_t usual_ns) {
+std::optional<CollectiveRecord> waited_alone(const RankDigest& waiting, const RankDigest& gone,
+                                             int64_t usual_ns) {
   std::map<std::pair<int64_t, schema::Function>, int64_t> called;  // highest number, by group
   for (const CollectiveRecord& record : gone.collectives) {
     const int64_t group = gone.communicators[record.communicator].hash;
     int64_t& highest = called.try_emplace({group, record.function}, -1).first->second;
     highest = std::max(highest, record.sequence);
   }
-  for (auto last = waiting.collectives.rbegin(); last != waiting.collectives.rend(); ++last) {
-    const CollectiveRecord& record = *last;
+  for (size_t i = waiting.collectives.size(); i-- > 0;) {
+    const CollectiveRecord& record = waiting.collectives[i];
     const int64_t group = waiting.communicators[record.communicator].hash;
     if (!is_synchronising(record.function) ||
         std::ranges::count(gone.communicators, group, &CommunicatorInfo::hash) == 0)
       continue;
     const auto theirs = called.find({group, record.function});
-    if (theirs != called.end() && record.sequence <= theirs->second) return nullptr;
+    if (theirs != called.end() && record.sequence <= theirs->second) return {};
     const std::optional<TraceNs> from = record.arrival();
     const bool long_wait = !record.end || (from && (*record.end - *from).ns > 3 * usual_ns);
-    if (long_wait) return &record;
+    if (long_wait) return record;
   }
-  return nullptr;
+  return {};
 }
 
 int64_t usual_step(const RankDigest& digest) {
@@ -263,9 +263,9 @@ std::optional<Measured> ended_early(const RuleInput& input) {
     if (gone.facts.batches.size() >= longest.facts.batches.size() || !ended_between_steps(gone))
       return {};
     // A rank that waits elsewhere did not run out of data: the ranks diverged.
-    if (waited_alone(gone, longest, usual_step(gone)) != nullptr) return {};
-    const CollectiveRecord* waited = waited_alone(longest, gone, usual_step(gone));
-    if (waited == nullptr) return {};
+    if (waited_alone(gone, longest, usual_step(gone))) return {};
+    const std::optional<CollectiveRecord> waited = waited_alone(longest, gone, usual_step(gone));
+    if (!waited) return {};
     measured.ranks.push_back(gone.rank);
     measured.decided_by.push_back(fmt::format(
         "rank {} took {} batches and finished its {} steps; rank {} took {} and waits for it in step {}, in {} #{}",

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/rules/test_support/rule_run.h"
 
 namespace dprof::analyzer {
@@ -106,7 +107,7 @@ TEST(OrderRepeats, IsNoOverlap) {
 RuleRun ended_early() {
   RuleRun run(2);
   run.add_step(0);
-  run.rank(0).collectives.back().enqueue = TraceNs{12 * RuleRun::kStep};
+  edit_last(run.rank(0).collectives).enqueue = TraceNs{12 * RuleRun::kStep};
   for (int r = 0; r < 2; ++r) run.batches(r, 100, [r](int64_t step) { return hash(r, step); });
   run.report.hang = Hang{.state = "waiting",
                          .culprits = {1},
@@ -146,10 +147,10 @@ TEST(ShardsUneven, ARankThatStoppedWithinAStepDidNotRunOut) {
 TEST(ShardsUneven, AWaitThatEndedWithATimeoutIsOneAsWell) {
   RuleRun run = ended_early();
   run.report.hang.reset();
-  CollectiveRecord& last = run.rank(0).collectives.back();
-  last.end = TraceNs{30 * RuleRun::kStep};
+  edit_last(run.rank(0).collectives).end = TraceNs{30 * RuleRun::kStep};
   EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), SizeIs(1));
-  last.end = TraceNs{12 * RuleRun::kStep + kNsPerMs};  // it went on at once
+  edit_last(run.rank(0).collectives).end =
+      TraceNs{12 * RuleRun::kStep + kNsPerMs};  // it went on at once
   EXPECT_THAT(run.of(input_rules(), "input.shards-uneven"), IsEmpty());
 }
 

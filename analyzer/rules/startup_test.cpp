@@ -31,7 +31,7 @@ CommRun that_fails(bool met) {
     digest.steps.clear();
     digest.phases.clear();
     digest.autograd.clear();
-    if (met) digest.collectives.resize(3);
+    if (met) digest.collectives = std::vector<CollectiveRecord>(3);
     if (!met) digest.communicators.clear();
     run.traces[static_cast<size_t>(r)].exit_status = r == 0 ? "exit:1" : "signal:15";
   }

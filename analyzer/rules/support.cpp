@@ -289,7 +289,7 @@ const Group& group_of(const RuleInput& input, const Instance& instance) {
   return input.matching->groups[instance.group];
 }
 
-const CollectiveRecord& record_of(const RuleInput& input, const Member& member) {
+CollectiveRecord record_of(const RuleInput& input, const Member& member) {
   return input.digests[member.digest].collectives[member.record];
 }
 

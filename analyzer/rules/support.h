@@ -115,7 +115,7 @@ struct RankShare {
 [[nodiscard]] std::vector<std::vector<const CollectiveSummary*>> collectives_by_rank(
     const RuleInput& input);
 [[nodiscard]] const Group& group_of(const RuleInput& input, const Instance& instance);
-[[nodiscard]] const CollectiveRecord& record_of(const RuleInput& input, const Member& member);
+[[nodiscard]] CollectiveRecord record_of(const RuleInput& input, const Member& member);
 
 // Calls that began in the rank's steady steps.
 struct CallRate {

@@ -90,7 +90,7 @@ TEST_P(HiddenMarksTest, StepsAreFoundWithinAPercent) {
   Read read = read_run(spec);
   if (!c.buckets) {
     for (RankDigest& digest : read.digests) {
-      for (CollectiveRecord& record : digest.collectives) record.bucket.reset();
+      digest.collectives.edit_all([](CollectiveRecord& record) { record.bucket.reset(); });
     }
   }
   std::vector<Diagnostic> diagnostics;

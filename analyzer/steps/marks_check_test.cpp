@@ -38,7 +38,7 @@ struct ServedRun {
   }
 
   void call(int rank, size_t group, bool sends, int64_t at) {
-    CollectiveRecord& record = run.message(rank, group, sends, rank == kWorker ? 1 : 0);
+    CollectiveRecords::Edited record = run.message(rank, group, sends, rank == kWorker ? 1 : 0);
     record.enqueue = record.start = TraceNs{at};
     record.end = TraceNs{at + kMs};
   }

@@ -24,9 +24,7 @@ std::optional<SharedWith::Counterpart> SharedWith::counterpart_of(size_t other,
     if (known == kNoInstance) return std::nullopt;
     return Counterpart{known, Way::kTogether};
   }
-  if (other >= matching_.message_of.size() || record >= matching_.message_of[other].size())
-    return std::nullopt;
-  const size_t index = matching_.message_of[other][record];
+  const size_t index = matching_.message_at(other, record);
   if (index == kNoInstance) return std::nullopt;
   const Message& message = matching_.messages[index];
   if (message.send && message.send->digest == known_)
@@ -38,7 +36,7 @@ std::optional<SharedWith::Counterpart> SharedWith::counterpart_of(size_t other,
 
 std::vector<SharedEvent> SharedWith::events(size_t other) const {
   std::vector<SharedEvent> events;
-  const std::vector<CollectiveRecord>& records = digests_[other].collectives;
+  const CollectiveRecords& records = digests_[other].collectives;
   for (size_t r = 0; r < records.size(); ++r) {
     const std::optional<Counterpart> known = counterpart_of(other, r);
     if (!known) continue;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/digest/test_support/edit_records.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -177,7 +179,7 @@ TEST(OuterEventsTest, OtherCollectivesThanUsual) {
     digest.marked.push_back({"validation", {{.step = 9, .count = 1, .total_ns = 1500}}});
   }
   // One rank lost a record: that is not an event of the run.
-  digests[1].collectives.erase(digests[1].collectives.begin() + 12 * 3);
+  erase_record(digests[1].collectives, 12 * 3);
   std::vector<Diagnostic> diagnostics;
   const auto steps = align_steps(digests, {}, diagnostics);
   ASSERT_TRUE(steps);
@@ -211,7 +213,7 @@ TEST(OuterEventsTest, ChangingCollectivesAreNoEvents) {
   RankDigest digest = rank_of_lengths(0, std::vector<int64_t>(20, 1000));
   add_collectives(digest, {64, 128});
   for (size_t i = 0; i < digest.collectives.size(); ++i)
-    digest.collectives[i].bytes = static_cast<int64_t>(i);
+    digest.collectives.edit(i).bytes = static_cast<int64_t>(i);
   std::vector<Diagnostic> diagnostics;
   const auto steps = align_steps(std::vector{digest}, {}, diagnostics);
   ASSERT_TRUE(steps);

@@ -6,7 +6,7 @@
 
 namespace dprof::analyzer {
 
-Tokens tokens_of(std::span<const CollectiveRecord> collectives) {
+Tokens tokens_of(const CollectiveRecords& collectives) {
   std::map<std::tuple<size_t, schema::Function, int64_t, schema::DataType>, uint32_t> known;
   Tokens tokens;
   for (size_t i = 0; i < collectives.size(); ++i) {

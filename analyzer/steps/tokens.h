@@ -17,7 +17,7 @@ struct Tokens {
 
 // By communicator, function, bytes and element type, in order of the calls. Calls without a known
 // time are left out.
-[[nodiscard]] Tokens tokens_of(std::span<const CollectiveRecord> collectives);
+[[nodiscard]] Tokens tokens_of(const CollectiveRecords& collectives);
 // By name.
 [[nodiscard]] Tokens tokens_of(std::span<const HostToken> tokens);
 

@@ -331,7 +331,7 @@ TEST(CauseTest, PausesNowAndThenOutsideOfPhases) {
 // on.
 TEST(MachinesTest, LooksWithinHostTimeOfSteadySteps) {
   Steps steps;
-  std::vector<LatticePiece> pieces;
+  Lattice pieces;
   const auto piece = [&](int64_t begin, int64_t end, Category category, HostDetail detail) {
     pieces.push_back({{{begin}, {end}}, category, category, detail});
   };

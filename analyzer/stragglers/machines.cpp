@@ -72,7 +72,7 @@ std::optional<size_t> steady_step_at(const Steps& steps, size_t rank, TraceNs at
 }  // namespace
 
 Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
-               std::span<const LatticePiece> pieces) {
+               const Lattice& pieces) {
   Looks looks;
   Looks::ByWait in_step{};
   std::optional<size_t> current;
@@ -114,7 +114,7 @@ std::optional<double> elements_of(std::string_view shape) {
 
 std::vector<Machine> machines_of(std::span<const RankDigest> digests,
                                  std::span<const TraceFile> traces, const Steps& steps,
-                                 std::span<const std::span<const LatticePiece>> pieces) {
+                                 std::span<const Lattice> pieces) {
   std::vector<Machine> machines;
   const ReadingsOfGpus readings(digests);
   const auto count = static_cast<double>(steps.steady().size());
@@ -144,7 +144,7 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
     machine.kernels_per_step =
         static_cast<double>(digest.gpu.empty() ? digest.facts.autograd_nodes : digest.gpu.rows) /
         begun;
-    machine.looks = looks_of(digest.system.waits, steps, r, pieces[r]);
+    machine.looks = looks_of(digest.system.waits, steps, r, pieces[steps.ranks[r]]);
     machines.push_back(std::move(machine));
   }
   return machines;

@@ -50,11 +50,11 @@ struct Machine {
 // the lattice of each rank of `steps`. O(looks * log(pieces)).
 std::vector<Machine> machines_of(std::span<const RankDigest> digests,
                                  std::span<const TraceFile> traces, const Steps& steps,
-                                 std::span<const std::span<const LatticePiece>> pieces);
+                                 std::span<const Lattice> pieces);
 
 // Of one rank, the entry `rank` of `steps`.
 [[nodiscard]] Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
-                             std::span<const LatticePiece> pieces);
+                             const Lattice& pieces);
 
 // Elements of a batch of the shape "32x3x224x224" (docs/payloads.md). nullopt = not of this form.
 [[nodiscard]] std::optional<double> elements_of(std::string_view shape);

@@ -107,18 +107,19 @@ struct Operators {
 };
 
 // Distributes a rank's pieces over its windows. `operators` nullptr: a phase's time is computation.
-void deal(std::span<const LatticePiece> pieces, const Operators* operators,
-          std::vector<Window>& windows) {
+void deal(const Lattice& pieces, const Operators* operators, std::vector<Window>& windows) {
   size_t first = 0;
   size_t op = 0;
   for (Window& window : windows) {
     if (window.span.empty()) continue;
     while (first < pieces.size() && pieces[first].span.end <= window.span.begin) ++first;
-    for (size_t p = first; p < pieces.size() && pieces[p].span.begin < window.span.end; ++p) {
-      const std::optional<OwnKind> kind = own_kind_of(pieces[p]);
+    for (size_t p = first; p < pieces.size(); ++p) {
+      const LatticePiece& piece = pieces[p];
+      if (piece.span.begin >= window.span.end) break;
+      const std::optional<OwnKind> kind = own_kind_of(piece);
       if (!kind) continue;
-      const Interval part{std::max(pieces[p].span.begin, window.span.begin),
-                          std::min(pieces[p].span.end, window.span.end)};
+      const Interval part{std::max(piece.span.begin, window.span.begin),
+                          std::min(piece.span.end, window.span.end)};
       int64_t outside = 0;
       const OwnKind other = outside_of_operators(*kind);
       if (operators != nullptr && other != *kind) {
@@ -129,7 +130,7 @@ void deal(std::span<const LatticePiece> pieces, const Operators* operators,
           outside -= (std::min(spans[o].end, part.end) - std::max(spans[o].begin, part.begin)).ns;
         }
         // During a collective and outside operators the thread presumably waits for it.
-        const bool waits = pieces[p].category == Category::kOverlapped;
+        const bool waits = piece.category == Category::kOverlapped;
         window.kinds[index_of(other)] += waits ? operators->busy_between(op, part) : outside;
       }
       window.kinds[index_of(*kind)] += part.length().ns - outside;
@@ -138,7 +139,7 @@ void deal(std::span<const LatticePiece> pieces, const Operators* operators,
 }
 
 // By operators if they were recorded and the rank has no GPU.
-void deal(const RankDigest& digest, std::span<const LatticePiece> pieces, bool by_operators,
+void deal(const RankDigest& digest, const Lattice& pieces, bool by_operators,
           std::vector<Window>& windows) {
   const bool divide = by_operators && digest.gpu.empty() && !digest.ops.empty();
   Operators operators;
@@ -252,7 +253,7 @@ std::optional<OwnKind> own_kind_of(const LatticePiece& piece) {
 }
 
 OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,
-                    std::span<const std::span<const LatticePiece>> pieces) {
+                    std::span<const Lattice> pieces) {
   OwnWork work;
   work.on_device = all_on_device(steps);
   for (size_t s = steps.first_steady; s <= steps.last_steady; ++s) work.steps.push_back(s);
@@ -261,7 +262,7 @@ OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,
   for (const bool with_operators : {true, false}) {
     for (size_t r = 0; r < ranks; ++r) {
       windows[r] = windows_of(steps, r, work.on_device);
-      deal(digests[steps.ranks[r]], pieces[r], with_operators, windows[r]);
+      deal(digests[steps.ranks[r]], pieces[steps.ranks[r]], with_operators, windows[r]);
     }
     work.by_operators = with_operators;
     if (has_operators(windows)) break;
@@ -283,8 +284,8 @@ OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,
   return work;
 }
 
-std::vector<KindNs> kinds_over(const RankDigest& digest, std::span<const LatticePiece> pieces,
-                               bool by_operators, std::span<const Interval> spans) {
+std::vector<KindNs> kinds_over(const RankDigest& digest, const Lattice& pieces, bool by_operators,
+                               std::span<const Interval> spans) {
   std::vector<Window> windows;
   for (const Interval& span : spans) windows.push_back({.span = span});
   deal(digest, pieces, by_operators, windows);

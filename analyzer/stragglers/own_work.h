@@ -29,11 +29,11 @@ struct OwnWork {
 // `pieces`: the lattice of each rank of `steps`. A rank's step with missing collective records
 // would show waiting as work: it gets the rank's usual times. O(pieces + operators).
 OwnWork own_work_of(std::span<const RankDigest> digests, const Steps& steps,
-                    std::span<const std::span<const LatticePiece>> pieces);
+                    std::span<const Lattice> pieces);
 
 // A rank's time in each of these sorted, disjoint spans, by the same kinds; `by_operators` as in
 // its OwnWork. O(pieces + operators).
-std::vector<KindNs> kinds_over(const RankDigest& digest, std::span<const LatticePiece> pieces,
-                               bool by_operators, std::span<const Interval> spans);
+std::vector<KindNs> kinds_over(const RankDigest& digest, const Lattice& pieces, bool by_operators,
+                               std::span<const Interval> spans);
 
 }  // namespace dprof::analyzer

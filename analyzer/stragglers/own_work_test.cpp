@@ -25,9 +25,9 @@ int64_t host_beside(const std::vector<std::optional<int64_t>>& ends_ms) {
     if (end) record.end = TraceNs{*end * 1'000'000};
     digest.collectives.push_back(record);
   }
-  const std::array pieces = {LatticePiece{.span = interval_ms(0, 100),
-                                          .category = Category::kOverlapped,
-                                          .phase = Category::kBackward}};
+  const Lattice pieces = {{.span = interval_ms(0, 100),
+                           .category = Category::kOverlapped,
+                           .phase = Category::kBackward}};
   const std::array spans = {interval_ms(0, 100)};
   const KindNs kinds = kinds_over(digest, pieces, true, spans).front();
   EXPECT_EQ(kinds[index_of(OwnKind::kBackward)], 30'000'000);

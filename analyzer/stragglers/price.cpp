@@ -175,8 +175,8 @@ Relief Prices::relief_by_kinds(size_t rank, const ByKind& delay) const {
   const std::span<const OwnTask> tasks = replayer_->own_work(rank);
   std::vector<Interval> spans;
   for (const OwnTask& task : tasks) spans.push_back(task.span);
-  const std::vector<KindNs> kinds =
-      kinds_over(c_.digests[c_.steps.ranks[rank]], c_.pieces[rank], work_.by_operators, spans);
+  const std::vector<KindNs> kinds = kinds_over(
+      c_.digests[c_.steps.ranks[rank]], c_.pieces[c_.steps.ranks[rank]], work_.by_operators, spans);
   Relief relief{.entry = rank, .less_ns = Times(tasks.size(), 0)};
   for (size_t begin = 0; begin < tasks.size();) {
     const uint32_t step = tasks[begin].step;

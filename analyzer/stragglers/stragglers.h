@@ -23,13 +23,13 @@ class Replayer;
 class WhatIfModel;
 struct LinkStudy;
 
-// The inputs to the comparison of ranks. `pieces`: the lattice of each entry of steps.ranks.
+// The inputs to the comparison of ranks.
 struct Comparison {
   std::span<const RankDigest> digests;
   std::span<const TraceFile> traces;  // by position of the digests
   const Steps& steps;
   const Matching& matching;
-  std::span<const std::span<const LatticePiece>> pieces;
+  std::span<const Lattice> pieces;     // by digest
   const Replayer* replayer = nullptr;  // nullptr: costs by the last rank of each step
   const LinkStudy* links = nullptr;    // groups that communicate more slowly than others
   const Overlap* overlap = nullptr;    // the hidden part of communication

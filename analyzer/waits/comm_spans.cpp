@@ -61,7 +61,7 @@ class Spans {
       if (own != instance->members.end() && own->digest == digest_ && own->record == i)
         return *record.start + DurationNs{own->wait_ns};
     }
-    if (const size_t m = matching_.message_of[digest_][i]; m != kNoInstance) {
+    if (const size_t m = matching_.message_at(digest_, i); m != kNoInstance) {
       const Message& message = matching_.messages[m];
       const Member& own =
           record.function == schema::Function::kSend ? *message.send : *message.receive;

@@ -51,7 +51,7 @@ class MessageMatcher {
   }
 
  private:
-  [[nodiscard]] const CollectiveRecord& record(const Side& side) const {
+  [[nodiscard]] CollectiveRecord record(const Side& side) const {
     return digests_[side.digest].collectives[side.record];
   }
 
@@ -87,7 +87,7 @@ class MessageMatcher {
 
   void collect() {
     for (size_t d = 0; d < digests_.size(); ++d) {
-      const std::vector<CollectiveRecord>& records = digests_[d].collectives;
+      const CollectiveRecords& records = digests_[d].collectives;
       for (size_t i = 0; i < records.size(); ++i) {
         if (!is_point_to_point(records[i].function)) continue;
         const size_t group = matching_.group_of[d][records[i].communicator];
@@ -179,11 +179,13 @@ class MessageMatcher {
     };
     std::ranges::stable_sort(messages, {}, place);
     matching_.message_of.resize(digests_.size());
-    for (size_t d = 0; d < digests_.size(); ++d)
-      matching_.message_of[d].assign(digests_[d].collectives.size(), kNoInstance);
     for (uint32_t m = 0; m < messages.size(); ++m) {
       for (const std::optional<Member>& side : {messages[m].send, messages[m].receive}) {
-        if (side) matching_.message_of[side->digest][side->record] = m;
+        if (!side) continue;
+        std::vector<uint32_t>& of_records = matching_.message_of[side->digest];
+        if (of_records.empty())
+          of_records.assign(digests_[side->digest].collectives.size(), kNoInstance);
+        of_records[side->record] = m;
       }
     }
   }

@@ -16,7 +16,7 @@ using schema::Function;
 // of the spread.
 constexpr int64_t kSmallSpreadParts = 20;
 
-const CollectiveRecord& record_of(std::span<const RankDigest> digests, const Member& member) {
+CollectiveRecord record_of(std::span<const RankDigest> digests, const Member& member) {
   return digests[member.digest].collectives[member.record];
 }
 

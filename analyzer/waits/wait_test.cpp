@@ -139,9 +139,9 @@ TEST(WaitTest, RootWithoutATraceIsAGuess) {
 
 TEST(WaitTest, MessagesHaveTheBoundOfTheClocks) {
   std::vector<RankDigest> digests = ranks_of({{500, 900}, {100, 910}}, Function::kSend);
-  digests[0].collectives[0].peer = 1;
-  digests[1].collectives[0].function = Function::kRecv;
-  digests[1].collectives[0].peer = 0;
+  digests[0].collectives.edit(0).peer = 1;
+  digests[1].collectives.edit(0).function = Function::kRecv;
+  digests[1].collectives.edit(0).peer = 0;
   const Matching matching = matched(digests, alignment_of(2, 15));
   ASSERT_EQ(matching.messages.size(), 1U);
   const Message& message = matching.messages[0];
@@ -158,9 +158,9 @@ TEST(WaitTest, MessagesHaveTheBoundOfTheClocks) {
 
 TEST(WaitTest, SenderWaitsForALateReceiver) {
   std::vector<RankDigest> digests = ranks_of({{100, 900}, {600, 910}}, Function::kSend);
-  digests[0].collectives[0].peer = 1;
-  digests[1].collectives[0].function = Function::kRecv;
-  digests[1].collectives[0].peer = 0;
+  digests[0].collectives.edit(0).peer = 1;
+  digests[1].collectives.edit(0).function = Function::kRecv;
+  digests[1].collectives.edit(0).peer = 0;
   const Message message = matched(digests, true).messages.at(0);
   EXPECT_EQ(message.send->wait_ns, 500);
   EXPECT_EQ(message.receive->wait_ns, 0);

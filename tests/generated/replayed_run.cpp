@@ -40,13 +40,10 @@ ReplayedRun replayed(const synth::Spec& spec) {
   std::vector<analyzer::Diagnostic> notes;
   ReplayedRun replayed{*std::move(truth), analyzer::align_steps(digests, {}, notes), nullptr};
   if (!replayed.steps) return replayed;
-  std::vector<std::vector<analyzer::LatticePiece>> pieces;
-  std::vector<std::span<const analyzer::LatticePiece>> of_ranks;
-  for (const size_t d : replayed.steps->ranks) {
-    pieces.push_back(analyzer::lattice_of(digests[d], analyzer::comm_spans(digests, matching, d)));
-  }
-  for (const auto& of_rank : pieces) of_ranks.emplace_back(of_rank);
-  replayed.replayer = analyzer::Replayer::make(digests, *replayed.steps, matching, of_ranks);
+  std::vector<analyzer::Lattice> pieces(digests.size());
+  for (const size_t d : replayed.steps->ranks)
+    pieces[d] = analyzer::lattice_of(digests[d], analyzer::comm_spans(digests, matching, d));
+  replayed.replayer = analyzer::Replayer::make(digests, *replayed.steps, matching, pieces);
   return replayed;
 }
 

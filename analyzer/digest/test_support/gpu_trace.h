@@ -143,7 +143,7 @@ class GpuTrace {
   // Totals over [begin, end), from rows all the way to sums.
   Sums sums(int64_t begin, int64_t end, const std::vector<CommSpan>& comm = {}) {
     const RankDigest rank = digest();
-    const std::vector<LatticePiece> pieces = lattice_of(rank, comm);
+    const Lattice pieces = lattice_of(rank, comm);
     const std::vector<Interval> windows = {{{begin * unit_}, {end * unit_}}};
     return sum_over(pieces, windows).front();
   }

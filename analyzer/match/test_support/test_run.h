@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/digest/digest.h"
+#include "analyzer/digest/test_support/edit_records.h"
 #include "analyzer/match/match.h"
 #include "analyzer/run/run.h"
 
@@ -66,7 +67,7 @@ class TestRun {
   };
 
   // A call that ends; with `ended` false it only begins.
-  CollectiveRecord& call(int rank, size_t group, What what, bool ended = true) {
+  CollectiveRecords::Edited call(int rank, size_t group, What what, bool ended = true) {
     Count& count = counts_[group][static_cast<size_t>(rank)];
     CollectiveRecord record;
     record.communicator = static_cast<uint32_t>(group);
@@ -84,7 +85,8 @@ class TestRun {
     return add(rank, record);
   }
 
-  CollectiveRecord& message(int rank, size_t group, bool sends, int peer, bool ended = true) {
+  CollectiveRecords::Edited message(int rank, size_t group, bool sends, int peer,
+                                    bool ended = true) {
     CollectiveRecord record;
     record.communicator = static_cast<uint32_t>(group);
     record.function = sends ? schema::Function::kSend : schema::Function::kRecv;
@@ -118,13 +120,13 @@ class TestRun {
     int64_t all = 0;
   };
 
-  CollectiveRecord& add(int rank, CollectiveRecord record) {
+  CollectiveRecords::Edited add(int rank, CollectiveRecord record) {
     RankDigest& digest = digests[static_cast<size_t>(rank)];
     record.row = static_cast<int64_t>(digest.collectives.size()) + 1;
     digest.span.end = {std::max(digest.span.end.ns, now_[static_cast<size_t>(rank)])};
     digest.last_sign = digest.span.end;
     digest.collectives.push_back(record);
-    return digest.collectives.back();
+    return edit_last(digest.collectives);
   }
 
   std::vector<Numbers> numbers_;

@@ -55,7 +55,7 @@ class Job {
     int64_t all = 0;
     for (const int rank : groups_[group]) all = std::max(all, now(rank));
     for (const int rank : groups_[group]) {
-      CollectiveRecord& record = run_.call(rank, group, {.bytes = sent.bytes});
+      CollectiveRecords::Edited record = run_.call(rank, group, {.bytes = sent.bytes});
       record.bucket = sent.bucket;
       record.enqueue = record.start = TraceNs{now(rank)};
       record.end = TraceNs{all + transfer_ns + (rank == late.rank ? late.ns : 0)};
@@ -69,7 +69,8 @@ class Job {
     for (const int rank : {from, to}) {
       const std::vector<int>& members = groups_[group];
       const auto number = std::ranges::find(members, rank == from ? to : from) - members.begin();
-      CollectiveRecord& record = run_.message(rank, group, rank == from, static_cast<int>(number));
+      CollectiveRecords::Edited record =
+          run_.message(rank, group, rank == from, static_cast<int>(number));
       record.enqueue = record.start = TraceNs{now(rank)};
       record.end = TraceNs{both + transfer_ns};
       pass(rank, both - now(rank), Category::kExposedWait);
@@ -161,7 +162,7 @@ class Job {
   std::vector<KernelShare> kernels_;
   std::optional<Contention> contention_;
   std::vector<int64_t> now_;
-  std::vector<std::vector<LatticePiece>> pieces_;
+  std::vector<Lattice> pieces_;
   std::vector<std::vector<int64_t>> begins_;  // of steps, by rank
   std::optional<Steps> steps_;
   Matching matching_;

@@ -21,7 +21,7 @@ class CommRun : public RuleRun {
       group.members.push_back(r);
       rank(r).communicators[0].backend = schema::Backend::kGloo;
       RankDigest& digest = rank(r);
-      digest.collectives.clear();
+      digest.collectives = {};
       digest.phases.clear();
       digest.autograd = {{{0}, {1}}};
       for (const StepRecord& step : digest.steps) phases_of(digest, step, backwards);
@@ -52,7 +52,7 @@ class CommRun : public RuleRun {
     for (int64_t s = 0; s < kSteps; ++s) {
       if (s % what.every != 0) continue;
       Instance instance = instance_of(what, s);
-      instance.group = group;
+      instance.group = static_cast<uint32_t>(group);
       for (const int rank : members) add_member(instance, static_cast<size_t>(rank), what, s);
       matching->instances.push_back(std::move(instance));
       if (s >= kSteps - kSteady) ++n;
