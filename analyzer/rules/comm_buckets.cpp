@@ -125,6 +125,19 @@ std::optional<Measured> find_unused(const RuleInput& input) {
   return measured;
 }
 
+// What lets gradients be reduced while backward runs. `sharded`: by reduce-scatters, as FSDP does.
+std::string_view overlap_advice(bool sharded, bool one, bool can_be_split) {
+  if (sharded) {
+    return one ? "wrap each layer by itself (fully_shard, auto_wrap_policy): a single unit is reduced only once its last gradient is ready"
+               : "let one unit's reduce-scatter run during the backward of the next: wrap layers of equal size, and do not wait for it in a hook; a backend that reduces synchronously cannot overlap";
+  }
+  if (!one)
+    return "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them just before the optimizer";
+  return can_be_split
+             ? "lower bucket_cap_mb: a single bucket can be sent only once the last gradient is ready"
+             : "use a larger batch, or accumulate gradients under no_sync(): a bucket below 1 MiB is never split";
+}
+
 std::optional<Measured> no_overlap(const RuleInput& input) {
   const std::optional<Exposed> exposed = exposed_of(input);
   if (!exposed || exposed->hidden_share >= kOverlapNone) return {};
@@ -133,14 +146,9 @@ std::optional<Measured> no_overlap(const RuleInput& input) {
       ratio(largest_share(input, gradients).calls, std::max<int64_t>(1, steady_steps(input)));
   if (per < 0.5) return {};
   const bool one = per < 1.5;
-  std::string_view advice =
-      "let DistributedDataParallel reduce during backward, or start the collectives with async_op=True and wait for them just before the optimizer";
-  if (one) {
-    advice =
-        can_be_split(input.report)
-            ? "lower bucket_cap_mb: a single bucket can be sent only once the last gradient is ready"
-            : "use a larger batch, or accumulate gradients under no_sync(): a bucket below 1 MiB is never split";
-  }
+  const bool sharded = std::ranges::all_of(gradients, [](const Instance* i) {
+    return i->function == schema::Function::kReduceScatter && !i->bucket;
+  });
   return Measured{
       .cost_ns = exposed->hideable_ns,
       .figures = {{"hidden", format_share(exposed->hidden_share)},
@@ -149,7 +157,7 @@ std::optional<Measured> no_overlap(const RuleInput& input) {
                   {"per step", fmt::format("{:.1f}", per)},
                   {"over", exposed->ranks}},
       .evidence = evidence_of(input, gradients),
-      .advice = std::string(advice)};
+      .advice = std::string(overlap_advice(sharded, one, can_be_split(input.report)))};
 }
 
 std::optional<Measured> order_blocked(const RuleInput& input) {

@@ -149,6 +149,17 @@ TEST(NoOverlap, WhatCouldHaveBeenHidden) {
   EXPECT_THAT(found_comm(run, "comm.no-overlap"), IsEmpty()) << "some is hidden";
 }
 
+TEST(NoOverlap, OfShardedGradientsIsTheWrappingsFault) {
+  CommRun run(2);
+  run.collective({.function = schema::Function::kReduceScatter, .transfer_ns = 5 * kNsPerMs});
+  for (RankOverlap& rank : run.report.overlap->per_rank)
+    rank.hideable_ns = RuleRun::kSteady * 6 * kNsPerMs;
+  ASSERT_THAT(found_comm(run, "comm.no-overlap"), SizeIs(1));
+  EXPECT_THAT(found_comm(run, "comm.no-overlap")[0].advice, HasSubstr("wrap each layer"));
+  run.collective({.function = schema::Function::kReduceScatter, .transfer_ns = 5 * kNsPerMs});
+  EXPECT_THAT(found_comm(run, "comm.no-overlap")[0].advice, HasSubstr("one unit's reduce-scatter"));
+}
+
 TEST(OrderBlocked, ReadyAndNotSent) {
   CommRun run = bucketed(4 * kNsPerMs, 4 * kNsPerMs);
   EXPECT_THAT(found_comm(run, "comm.order-blocked"), IsEmpty()) << "not recorded";
@@ -311,7 +322,7 @@ CommRun that_ends_early() {
     CollectiveRecord record;
     record.function = Function::kBroadcast;
     record.enqueue = TraceNs{-5};
-    digest.collectives = {record};
+    digest.collectives = std::vector{record};
     run.traces[static_cast<size_t>(r)].exit_status = r == 0 ? "exit:1" : "signal:15";
   }
   return run;

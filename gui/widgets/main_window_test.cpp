@@ -88,6 +88,8 @@ TEST_F(MainWindowTest, WithoutARunItSaysWhatToDo) {
 
 TEST_F(MainWindowTest, LettersZoomAndPan) {
   show_small();
+  // W zooms around the mouse, wherever an earlier test left it: at an edge there is no room to pan.
+  QTest::mouseMove(&window.canvas(), window.canvas().rect().center());
   const Interval before = range();
   key(Qt::Key_W);
   EXPECT_LT(range().length(), before.length());
