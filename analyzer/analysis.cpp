@@ -50,6 +50,18 @@ int64_t largest_bound(const std::optional<Clock>& clock) {
   return bound;
 }
 
+// What only the steps and the pieces of a rank's time are made of.
+void free_what_pieces_needed(RankDigest& digest) {
+  GpuDigest& gpu = digest.gpu;
+  for (IntervalSet* set : {&gpu.compute, &gpu.communication, &digest.named, &digest.allocations,
+                           &digest.gc, &digest.logging, &digest.profiler})
+    free_memory(*set);
+  free_memory(gpu.tokens);
+  free_memory(gpu.launches);
+  for (DeviceDigest& device : gpu.devices) free_memory(device.pieces);
+  free_memory(digest.run_queue);
+}
+
 // Calls the stages in order and passes their results on; computes nothing itself.
 class Analyst {
  public:
@@ -149,21 +161,16 @@ class Analyst {
     return Done{};
   }
 
-  // Frees what only the steps and the pieces needed.
   Status divide_time() {
     if (Status good = report_progress("breakdown", 0.85); !good.ok()) return good;
     pieces_.resize(digests_.size());
     starved_.resize(digests_.size());
     in_threads(digests_.size(), 0, [&](size_t d) {
-      find_device_readiness(digests_[d]);
-      GpuDigest& gpu = digests_[d].gpu;
-      free_memory(gpu.compute);
-      free_memory(gpu.communication);
-      free_memory(gpu.tokens);
-      pieces_[d] = lattice_of(digests_[d], comm_spans(digests_, matching_, d));
-      starved_[d] = launch_waits_of(digests_[d], pieces_[d]);
-      free_memory(gpu.launches);
-      for (DeviceDigest& device : gpu.devices) free_memory(device.pieces);
+      RankDigest& digest = digests_[d];
+      find_device_readiness(digest);
+      pieces_[d] = lattice_of(digest, comm_spans(digests_, matching_, d));
+      starved_[d] = launch_waits_of(digest, pieces_[d]);
+      free_what_pieces_needed(digest);
     });
     return Done{};
   }
@@ -339,6 +346,7 @@ class Analyst {
                                               .matching = &matching_,
                                               .steps = steps_ ? &*steps_ : nullptr,
                                               .traces = traces_,
+                                              .pieces = pieces_,
                                               .model = model_.get()});
     if (model_ != nullptr) report().replay->together = cost_together(findings, *model_);
     if (steps_ || !findings.empty()) report().findings = std::move(findings);

@@ -69,6 +69,9 @@ class Lattice {
 };
 static_assert(kCategories <= 16);
 
+// When it computes, with or without a collective beside it.
+[[nodiscard]] IntervalSet computation_in(const Lattice& pieces);
+
 // Covers the whole span of the digest. The time of a rank with GPU rows is divided by its devices
 // (gpu_lattice.h), of others by the training thread. O(n log n) in phases, operators and
 // collectives; O(pieces) with GPUs.

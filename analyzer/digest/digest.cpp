@@ -50,10 +50,14 @@ class Digester {
     }
     close_open_ranges();
     choose_training_thread();
-    // If a GPU computes, the duration of host calls says nothing about computation.
+    // If a GPU computes, the duration of host calls says nothing about computation, and the time of
+    // its rank is divided by its pieces, which know what the host did.
     if (!digest_.gpu.empty()) {
       digest_.op_times.clear();
       digest_.op_sums.clear();
+      for (IntervalSet* set :
+           {&digest_.named, &digest_.allocations, &digest_.gc, &digest_.logging, &digest_.profiler})
+        free_memory(*set);
     }
     if (const Status good = read_samples(); !good.ok()) return fail(good.error());
     if (const Status good = settle_steps(); !good.ok()) return fail(good.error());

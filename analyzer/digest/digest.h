@@ -95,7 +95,8 @@ struct RankDigest {
   IntervalSet ops;                 // other operators of the training thread, except calls into c10d
   // If no forward is marked: operators whose autograd nodes ran later, and FSDP's hooks.
   IntervalSet forward_signs;
-  IntervalSet waits;        // ranges of the training thread that denote waiting for a collective
+  IntervalSet waits;  // ranges of the training thread that denote waiting for a collective
+  // Of ranks without a GPU only, and not after their time is divided into pieces:
   IntervalSet named;        // other ranges of the training thread (user, NVTX)
   IntervalSet allocations;  // memory allocator ranges of the training thread
   IntervalSet gc;           // Python's garbage collection

@@ -72,8 +72,10 @@ std::vector<std::vector<Reduction>> reductions_by_digest(const RuleInput& input)
 }
 
 // The rank's computation: on its device if it has one.
-IntervalSet computation_of(const RankDigest& digest) {
-  if (!digest.gpu.empty()) return digest.gpu.compute;
+IntervalSet computation_of(const RuleInput& input, size_t d) {
+  const RankDigest& digest = input.digests[d];
+  if (!digest.gpu.empty())
+    return d < input.pieces.size() ? computation_in(input.pieces[d]) : IntervalSet();
   // An autograd node can contain the waiting hook; the operators in it do not.
   if (digest.facts.has_ops) return digest.ops;
   std::vector<Interval> nodes(digest.autograd.begin(), digest.autograd.end());
@@ -113,11 +115,12 @@ std::optional<WaitingStep> waiting_step_in(std::span<const Reduction> of_backwar
 }
 
 // The steady steps of a rank in which its backwards wait.
-std::vector<WaitingStep> waiting_steps(const RuleInput& input, const RankDigest& digest,
+std::vector<WaitingStep> waiting_steps(const RuleInput& input, size_t d,
                                        const std::vector<Reduction>& reductions) {
   std::vector<WaitingStep> steps;
   if (reductions.empty()) return steps;
-  const TimeIndex computation(computation_of(digest));
+  const RankDigest& digest = input.digests[d];
+  const TimeIndex computation(computation_of(input, d));
   for (const StepRecord& step : steady_steps_of(input, digest)) {
     WaitingStep all;
     for (const PhaseRange& phase : phases_in(digest, step.window)) {
@@ -166,7 +169,7 @@ std::optional<Measured> blocking_wait(const RuleInput& input) {
   const std::vector<std::vector<Reduction>> reductions = reductions_by_digest(input);
   for (size_t position = 0; position < input.digests.size(); ++position) {
     const RankDigest& digest = input.digests[position];
-    const std::vector<WaitingStep> steps = waiting_steps(input, digest, reductions[position]);
+    const std::vector<WaitingStep> steps = waiting_steps(input, position, reductions[position]);
     const auto steady = static_cast<double>(steady_steps_of(input, digest).size());
     if (steps.empty() || static_cast<double>(steps.size()) < kMostSteps * steady) continue;
     ranks.push_back(digest.rank);

@@ -100,8 +100,12 @@ TEST(BlockingWait, HangsBelowGlooOnAGpu) {
   CommRun run = waiting();
   for (RankDigest& digest : run.digests) {
     digest.gpu.devices.resize(1);
-    digest.gpu.compute = digest.autograd;
+    Lattice& pieces = run.pieces.emplace_back();
+    for (const Interval& kernel : digest.autograd)
+      pieces.push_back({kernel, Category::kBackward, Category::kBackward});
   }
+  ASSERT_THAT(found_comm_backward(run, "comm.blocking-wait"), SizeIs(1));
+  EXPECT_EQ(found_comm_backward(run, "comm.blocking-wait")[0].cost_ns, 10 * kNsPerMs);
   EXPECT_EQ(run.cause_of("comm.blocking-wait"), "comm.gloo-on-gpu");
 }
 

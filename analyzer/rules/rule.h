@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/breakdown/lattice.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/match/match.h"
 #include "analyzer/replay/what_if.h"
@@ -32,6 +33,7 @@ struct RuleInput {
   const Matching* matching = nullptr;   // null in tests of rules that do not use it
   const Steps* steps = nullptr;         // null: no steps
   std::span<const TraceFile> traces{};  // by the same position as digests; empty in such tests
+  std::span<const Lattice> pieces{};    // likewise
   const WhatIfModel* model = nullptr;   // null: nothing to replay
 };
 

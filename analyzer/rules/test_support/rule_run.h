@@ -134,7 +134,8 @@ class RuleRun {
             .verdicts = verdicts,
             .digests = digests,
             .matching = matching ? &*matching : nullptr,
-            .traces = traces};
+            .traces = traces,
+            .pieces = pieces};
   }
   // The findings of one rule alone.
   [[nodiscard]] std::vector<Finding> of(std::span<const Rule> family, std::string_view name) const {
@@ -157,6 +158,7 @@ class RuleRun {
   std::vector<RankDigest> digests;
   std::optional<Matching> matching;  // no value: rules get none
   std::vector<TraceFile> traces;
+  std::vector<Lattice> pieces;  // by digest; empty in tests of rules that do not use them
 };
 
 // Requirements on every finding.
