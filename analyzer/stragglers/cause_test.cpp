@@ -363,6 +363,17 @@ TEST(MachinesTest, LooksWithinHostTimeOfSteadySteps) {
   EXPECT_DOUBLE_EQ(looks.observations[static_cast<size_t>(kDisk)], 1);
 }
 
+TEST(MachinesTest, CpuTimeBySamplesThatCoverAThirdOfTheSteps) {
+  const std::vector<CounterSample> samples = {
+      {{0}, 7}, {{500}, 100}, {{1000}, 150}, {{1500}, 400}, {{2000}, 650}};
+  EXPECT_EQ(cpu_in(samples, {{200}, {1200}}), 100) << "a tenth of 1000";
+  EXPECT_EQ(cpu_in(samples, {{0}, {2000}}), 643);
+  EXPECT_EQ(cpu_in(samples, {{499}, {2500}}), (650 - 100) / 1500.0 * 2001);
+  EXPECT_EQ(cpu_in(samples, {{1900}, {3000}}), std::nullopt) << "one";
+  EXPECT_EQ(cpu_in(samples, {{1400}, {4000}}), std::nullopt) << "500 of 2600";
+  EXPECT_EQ(cpu_in({}, {{0}, {100}}), std::nullopt);
+}
+
 TEST(MachinesTest, ElementsOfShapes) {
   EXPECT_EQ(elements_of("32x3x4"), 384);
   EXPECT_EQ(elements_of("32"), 32) << "only the number of samples is known";

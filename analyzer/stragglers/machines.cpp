@@ -8,6 +8,7 @@
 
 #include "analyzer/digest/gpu_readings.h"
 #include "analyzer/stragglers/own_work.h"
+#include "analyzer/vocabulary/thresholds.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -48,17 +49,6 @@ std::optional<double> mean_length(const Facts& facts, std::initializer_list<Kern
   return static_cast<double>(sum.total_ns) / static_cast<double>(sum.count);
 }
 
-// CPU time within the span, from the samples nearest to its ends.
-std::optional<double> cpu_in(const std::vector<CounterSample>& samples, Interval span) {
-  const auto first = std::ranges::lower_bound(samples, span.begin, {}, &CounterSample::at);
-  const auto last = std::ranges::upper_bound(samples, span.end, {}, &CounterSample::at);
-  if (last - first < 3) return std::nullopt;
-  const CounterSample& end = *std::prev(last);
-  const double share = static_cast<double>(end.value - first->value) /
-                       static_cast<double>(std::max<int64_t>(1, (end.at - first->at).ns));
-  return share * static_cast<double>(span.length().ns);
-}
-
 // The steady step of a rank's moment: until the next one begins.
 std::optional<size_t> steady_step_at(const Steps& steps, size_t rank, TraceNs at) {
   const auto steady = steps.steady();
@@ -95,6 +85,17 @@ Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t r
   }
   close_step();
   return looks;
+}
+
+std::optional<double> cpu_in(std::span<const CounterSample> samples, Interval span) {
+  const auto first = std::ranges::lower_bound(samples, span.begin, {}, &CounterSample::at);
+  const auto last = std::ranges::upper_bound(samples, span.end, {}, &CounterSample::at);
+  if (first >= last) return std::nullopt;
+  const CounterSample& end = *std::prev(last);
+  const auto all = static_cast<double>(span.length().ns);
+  const auto sampled = static_cast<double>((end.at - first->at).ns);
+  if (sampled <= 0 || sampled < limit::kSampled * all) return std::nullopt;
+  return static_cast<double>(end.value - first->value) / sampled * all;
 }
 
 std::optional<double> elements_of(std::string_view shape) {

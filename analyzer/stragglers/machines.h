@@ -46,8 +46,8 @@ struct Machine {
   Looks looks;
 };
 
-// One per rank of `steps`. `traces` by position of the digests; may be empty in tests. `pieces`:
-// the lattice of each rank of `steps`. O(looks * log(pieces)).
+// One per rank of `steps`. `traces` and `pieces` (the lattices) by position of the digests; traces
+// may be empty in tests. O(looks * log(pieces)).
 std::vector<Machine> machines_of(std::span<const RankDigest> digests,
                                  std::span<const TraceFile> traces, const Steps& steps,
                                  std::span<const Lattice> pieces);
@@ -55,6 +55,10 @@ std::vector<Machine> machines_of(std::span<const RankDigest> digests,
 // Of one rank, the entry `rank` of `steps`.
 [[nodiscard]] Looks looks_of(std::span<const WaitSample> samples, const Steps& steps, size_t rank,
                              const Lattice& pieces);
+
+// CPU time within the span, from the samples nearest to its ends. nullopt = they cover too little
+// of it.
+[[nodiscard]] std::optional<double> cpu_in(std::span<const CounterSample> samples, Interval span);
 
 // Elements of a batch of the shape "32x3x224x224" (docs/payloads.md). nullopt = not of this form.
 [[nodiscard]] std::optional<double> elements_of(std::string_view shape);

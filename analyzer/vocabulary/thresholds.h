@@ -253,6 +253,9 @@ inline const Threshold kHardlyAny{"kHardlyAny", 0.1, "of own time", "of that kin
 inline const Threshold kOnCpu{"kOnCpu", 0.3, "of the delay",
                               "in CPU time; less, and the thread waited",
                               "mechanism: clearly less than half"};
+inline const Threshold kSampled{"kSampled", 0.33, "of the steps' time",
+                                "between samples of CPU time, to speak for all of it",
+                                "definition: a third"};
 inline const Threshold kMostOfIt{"kMostOfIt", 0.5, "of the delay",
                                  "at least, by looks at the thread, with 95 % confidence",
                                  "definition"};
