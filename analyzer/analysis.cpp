@@ -172,6 +172,7 @@ class Analyst {
       starved_[d] = launch_waits_of(digest, pieces_[d]);
       free_what_pieces_needed(digest);
     });
+    release_free_pages();  // of the threads that made the digests
     return Done{};
   }
 

@@ -19,8 +19,8 @@ struct RunReplay {
   std::optional<OperationRun> operations;
 };
 
-// A call takes about 400 bytes while it is replayed.
-inline constexpr size_t kMostReplayedCalls = 4'000'000;
+// A call takes about 550 bytes while it is replayed.
+inline constexpr size_t kMostReplayedCalls = 3'000'000;
 inline constexpr size_t kFewestReplayedSteps = 8;
 
 // The same steps with fewer steady ones: the last ones that together have at most that many calls,
