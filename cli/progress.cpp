@@ -21,7 +21,9 @@ void ProgressLine::clear() {
 }
 
 void ProgressLine::keep(std::string_view line) {
-  if (!shown_) return;
+  // What took that long until now takes longer still.
+  constexpr auto kQuick = std::chrono::milliseconds(300);
+  if (!console_.error_is_terminal() || Clock::now() < begin_ + kQuick) return;
   clear();
   console_.message(line);
 }

@@ -21,14 +21,15 @@ class ProgressLine {
   // share: 0…1. Cheap enough to call every thousand rows.
   void show(std::string_view what, double share);
   void clear();
-  // A line that stays, above the progress; nothing where no progress is shown.
+  // A line that stays, above the progress; nothing where all goes quickly or on no terminal.
   void keep(std::string_view line);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   Console& console_;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point next_ = begin_ + std::chrono::seconds(1);
   bool shown_ = false;
 };
 

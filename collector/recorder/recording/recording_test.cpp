@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "collector/recorder/recording/recording_internal.h"
 #include "collector/recorder/test_support/fake_process.h"
 #include "collector/recorder/test_support/file_size_limit.h"
@@ -17,7 +18,9 @@ namespace {
 
 class RecordingTest : public ::testing::Test {
  protected:
-  // A process that says hello and exits; with a rank, it leaves that many marks.
+  // A process that says hello and exits; with a rank, it leaves that many marks. Call it before a
+  // recording welcomes anybody: a child of a process with threads can inherit a lock that nobody
+  // will release (of AddressSanitizer's allocator, for one).
   Guest short_guest(std::string_view variables = {}, int marks = 0) {
     const pid_t child = fork();
     if (child == 0) {
@@ -30,10 +33,18 @@ class RecordingTest : public ::testing::Test {
       process.mapping().header()->clean_end.store(1);
       _exit(process.say_hello(server_->path(), variables) ? 0 : 1);
     }
-    std::vector<Guest> guests;
-    while (guests.empty()) guests = server_->accept_all();
-    pollfd ended{guests[0].process.get(), POLLIN, 0};
+    Guest guest = next_guest();
+    pollfd ended{guest.process.get(), POLLIN, 0};
     poll(&ended, 1, 10'000);
+    return guest;
+  }
+  Guest next_guest() {
+    std::vector<Guest> guests;
+    for (int i = 0; i < 60'000 && guests.empty(); ++i) {
+      guests = server_->accept_all();
+      usleep(1000);
+    }
+    DPROF_CHECK(guests.size() == 1);  // it said hello within a minute
     return std::move(guests[0]);
   }
   // By this process: descriptors of their files.
@@ -86,10 +97,9 @@ TEST_F(RecordingTest, AHangAsksEachProcessForWhatIsUnfinished) {
     for (int i = 0; i < 10'000 && hangs.load() == 0; ++i) usleep(1000);
     _exit(hangs.load() == 1 ? 0 : 2);
   }
-  std::vector<Guest> guests;
-  while (guests.empty()) guests = server_->accept_all();
+  Guest guest = next_guest();
   Recording recording(clock_, {}, *folder_, [] {});
-  recording.welcome(std::move(guests[0]));
+  recording.welcome(std::move(guest));
   recording.ask_for_unfinished();
   int status = -1;
   waitpid(child, &status, 0);
@@ -151,9 +161,11 @@ TEST_F(RecordingTest, ATraceForWhichThereIsNeverRoomIsNamed) {
 
 // The fate of such processes depends on later ones: there can be hundreds of them.
 TEST_F(RecordingTest, WhatWaitsForTheEndKeepsNoTraceOpen) {
-  Recording recording(clock_, {}, *folder_, [] {});
   constexpr int kProcesses = 5;
-  for (int i = 0; i < kProcesses; ++i) recording.welcome(short_guest({}, kMarks));
+  std::vector<Guest> guests;
+  for (int i = 0; i < kProcesses; ++i) guests.push_back(short_guest({}, kMarks));
+  Recording recording(clock_, {}, *folder_, [] {});
+  for (Guest& guest : guests) recording.welcome(std::move(guest));
   EXPECT_GE(open_traces(), kProcesses);
   let_end(recording);
   EXPECT_EQ(open_traces(), 0) << "nor SQLite's cache of it";
