@@ -40,7 +40,8 @@ uint32_t CollectiveRecords::index_of(const CollectiveTraits& kind) {
   return known->second;
 }
 
-std::optional<CollectiveRecords::Packed> CollectiveRecords::packed(const CollectiveOccurrence& call) {
+std::optional<CollectiveRecords::Packed> CollectiveRecords::packed(
+    const CollectiveOccurrence& call) {
   const bool short_numbers = is_short(call.row) && is_short(call.sequence) &&
                              is_short(call.group_sequence) && is_short(call.correlation);
   if (!short_numbers || (call.end && call.failed)) return std::nullopt;

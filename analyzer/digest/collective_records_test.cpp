@@ -20,7 +20,8 @@ bool are_equal(const CollectiveOccurrence& a, const CollectiveOccurrence& b) {
 }
 bool are_equal(const CollectiveRecord& a, const CollectiveRecord& b) {
   return static_cast<const CollectiveTraits&>(a) == static_cast<const CollectiveTraits&>(b) &&
-         are_equal(static_cast<const CollectiveOccurrence&>(a), static_cast<const CollectiveOccurrence&>(b));
+         are_equal(static_cast<const CollectiveOccurrence&>(a),
+                   static_cast<const CollectiveOccurrence&>(b));
 }
 
 CollectiveRecord call_at(int64_t at_ns) {

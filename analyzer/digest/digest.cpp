@@ -254,7 +254,7 @@ class Digester {
         });
     if (!read.ok()) return fail(read.error());
     std::vector<std::vector<int>> members(digest_.communicators.size());
-    const Status members_read = reader_.for_each<schema::CommunicatorMemberRow>(
+    Status members_read = reader_.for_each<schema::CommunicatorMemberRow>(
         [&](const schema::CommunicatorMemberRow& row) {
           const auto known = communicator_of_.find(row.communicator_id);
           if (known == communicator_of_.end() || row.rank < 0 || row.rank > INT32_MAX) return;

@@ -76,8 +76,8 @@ struct GpuDigest {
   std::vector<Launch> launches;       // over all devices
   // Kernels and graphs, in order of their begin, to find unmarked steps; empty if there are steps.
   std::vector<HostToken> tokens;
-  int64_t without_time = 0;           // rows whose times are unknown or end before their begin
-  GpuRowCounts counted{};             // as other tools count the rows
+  int64_t without_time = 0;  // rows whose times are unknown or end before their begin
+  GpuRowCounts counted{};    // as other tools count the rows
   // Computation by kernel name and phase, beside the device's communication and without it.
   std::vector<OpTimes> kernel_times;
 

@@ -187,8 +187,9 @@ std::optional<Measured> no_gradient_sync(const RuleInput& input) {
     if (!updates_alone(input, digest)) return {};
     ranks.push_back(digest.rank);
   }
-  const auto barriers = std::ranges::count_if(
-      input.matching->instances, [](const Instance& i) { return i.function == Function::kBarrier; });
+  const auto barriers = std::ranges::count_if(input.matching->instances, [](const Instance& i) {
+    return i.function == Function::kBarrier;
+  });
   return Measured{.ranks = ranks,
                   .figures = {{"barriers", barriers}},
                   .evidence = evidence_of(input, ranks, Marker::kOptimizer)};
