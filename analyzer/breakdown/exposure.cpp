@@ -14,20 +14,6 @@ bool is_compute(Category category) {
          category == Category::kOptimizer || category == Category::kOtherCompute;
 }
 
-template <typename Is>
-IntervalSet where(const Lattice& pieces, Is is) {
-  IntervalSet set;
-  for (const LatticePiece& one : pieces) {
-    if (!is(one)) continue;
-    if (!set.empty() && set.back().end == one.span.begin) {
-      set.back().end = one.span.end;
-    } else {
-      set.push_back(one.span);
-    }
-  }
-  return set;
-}
-
 bool computes_in(const LatticePiece& piece, Category phase) {
   return piece.category == phase ||
          (piece.category == Category::kOverlapped && piece.phase == phase);
@@ -130,20 +116,22 @@ class Exposer {
 
 const TimeIndex& RankTime::covered() const {
   if (!covered_) {
-    covered_.emplace(
-        where(pieces_, [](const LatticePiece& p) { return p.category == Category::kOverlapped; }));
+    covered_.emplace(times_where(
+        pieces_, [](const LatticePiece& p) { return p.category == Category::kOverlapped; }));
   }
   return *covered_;
 }
 
 const TimeIndex& RankTime::free_time() const {
   if (!free_)
-    free_.emplace(where(pieces_, [](const LatticePiece& p) { return is_compute(p.category); }));
+    free_.emplace(
+        times_where(pieces_, [](const LatticePiece& p) { return is_compute(p.category); }));
   return *free_;
 }
 
 const IntervalSet& RankTime::of_phase(Category phase, std::optional<IntervalSet>& kept) const {
-  if (!kept) kept = where(pieces_, [&](const LatticePiece& p) { return computes_in(p, phase); });
+  if (!kept)
+    kept = times_where(pieces_, [&](const LatticePiece& p) { return computes_in(p, phase); });
   return *kept;
 }
 

@@ -181,19 +181,6 @@ void Lattice::push_back(const LatticePiece& piece) {
   end_ = piece.span.end;
 }
 
-IntervalSet computation_in(const Lattice& pieces) {
-  IntervalSet computation;
-  for (const LatticePiece& piece : pieces) {
-    if (piece.category > Category::kOverlapped) continue;
-    if (!computation.empty() && computation.back().end == piece.span.begin) {
-      computation.back().end = piece.span.end;
-    } else {
-      computation.push_back(piece.span);
-    }
-  }
-  return computation;
-}
-
 Lattice lattice_of(const RankDigest& digest, const std::vector<CommSpan>& comm) {
   if (digest.span.empty()) return {};
   const bool has_gpu = !digest.gpu.empty();

@@ -2,6 +2,7 @@
 // Every nanosecond of a rank gets exactly one category (docs/analysis/breakdown.md).
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <vector>
 
@@ -69,8 +70,20 @@ class Lattice {
 };
 static_assert(kCategories <= 16);
 
-// When it computes, with or without a collective beside it.
-[[nodiscard]] IntervalSet computation_in(const Lattice& pieces);
+// The time of the pieces that `chosen` picks.
+template <std::predicate<const LatticePiece&> Chosen>
+[[nodiscard]] IntervalSet times_where(const Lattice& pieces, Chosen&& chosen) {
+  IntervalSet times;
+  for (const LatticePiece& piece : pieces) {
+    if (!chosen(piece)) continue;
+    if (!times.empty() && times.back().end == piece.span.begin) {
+      times.back().end = piece.span.end;
+    } else {
+      times.push_back(piece.span);
+    }
+  }
+  return times;
+}
 
 // Covers the whole span of the digest. The time of a rank with GPU rows is divided by its devices
 // (gpu_lattice.h), of others by the training thread. O(n log n) in phases, operators and

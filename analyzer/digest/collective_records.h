@@ -108,8 +108,9 @@ class CollectiveRecords {
   template <std::invocable<CollectiveRecord&> F>
   void edit_all(F&& f) {
     for (size_t at = 0; at < size(); ++at) {
-      Edited record = edit(at);
+      CollectiveRecord record = (*this)[at];
       f(record);
+      set(at, record);
     }
   }
   // Stable; calls without an arrival come last.

@@ -61,6 +61,10 @@ class Digester {
     }
     if (const Status good = read_samples(); !good.ok()) return fail(good.error());
     if (const Status good = settle_steps(); !good.ok()) return fail(good.error());
+    if (digest_.steps_begun > 0) {
+      free_memory(digest_.tokens);
+      free_memory(digest_.gpu.tokens);
+    }
     std::move(marks_).settle(digest_);
     mark_callers();
     if (bad_rows_ > 0) {
@@ -505,8 +509,6 @@ class Digester {
       std::vector<StepRecord>& steps = digest_.steps;
       for (size_t i = 1; i < steps.size(); ++i)
         end_at_next_if_rounded(steps[i - 1].window, steps[i].window);
-      free_memory(digest_.tokens);
-      free_memory(digest_.gpu.tokens);
       return Done{};
     }
     std::vector<StepMark> found = steps_from_marks(std::move(step_marks_));
@@ -516,10 +518,6 @@ class Digester {
       digest_.step_source = schema::StepSource::kOptimizer;
     }
     digest_.steps_begun = static_cast<int64_t>(found.size());
-    if (!found.empty()) {
-      free_memory(digest_.tokens);
-      free_memory(digest_.gpu.tokens);
-    }
     for (size_t i = 0; i < found.size(); ++i) {
       if (!found[i].open) digest_.steps.push_back({static_cast<int64_t>(i), found[i].span});
     }

@@ -74,8 +74,12 @@ std::vector<std::vector<Reduction>> reductions_by_digest(const RuleInput& input)
 // The rank's computation: on its device if it has one.
 IntervalSet computation_of(const RuleInput& input, size_t d) {
   const RankDigest& digest = input.digests[d];
-  if (!digest.gpu.empty())
-    return d < input.pieces.size() ? computation_in(input.pieces[d]) : IntervalSet();
+  if (!digest.gpu.empty()) {
+    if (d >= input.pieces.size()) return {};
+    return times_where(input.pieces[d], [](const LatticePiece& piece) {
+      return piece.category <= Category::kOverlapped;
+    });
+  }
   // An autograd node can contain the waiting hook; the operators in it do not.
   if (digest.facts.has_ops) return digest.ops;
   std::vector<Interval> nodes(digest.autograd.begin(), digest.autograd.end());

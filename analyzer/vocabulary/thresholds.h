@@ -255,7 +255,7 @@ inline const Threshold kOnCpu{"kOnCpu", 0.3, "of the delay",
                               "mechanism: clearly less than half"};
 inline const Threshold kSampled{"kSampled", 0.33, "of the steps' time",
                                 "between samples of CPU time, to speak for all of it",
-                                "definition: a third"};
+                                "mechanism: two samples at a steady interval always cover more"};
 inline const Threshold kMostOfIt{"kMostOfIt", 0.5, "of the delay",
                                  "at least, by looks at the thread, with 95 % confidence",
                                  "definition"};
