@@ -26,6 +26,7 @@ import support  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE / "train_faults.py"
+FRAMEWORKS = ("lightning", "accelerate", "hugging-face")
 HOSTS = support.ROOT / "scripts/hosts"
 STEPS = 150
 FIRST_STEADY = 8
@@ -54,6 +55,11 @@ def python(name, fault, causes, **how):
 
 def fsdp2(fault, causes):
     return python("fsdp2-" + fault, fault, causes, more=("--wrap", "fsdp2"))
+
+
+def framework(name, fault, causes):
+    """Whose packages scripts/setup --frameworks installs."""
+    return Kind(f"{name}-{fault}", name, fault, causes, more=("--wrap", name))
 
 
 # {rank} and {ms} (of one strike), {share} (of the work), {rate} (Mbit/s) are filled in.
@@ -93,26 +99,31 @@ KINDS = (
     fsdp2("backward", ["host"]),
     fsdp2("compute", ["compute"]),
     fsdp2("loader", ["dataloader"]),
+    *(framework(name, fault, [cause]) for name in FRAMEWORKS
+      for fault, cause in (("forward", "host"), ("backward", "host"), ("compute", "compute"), ("loader", "dataloader"))),
 )
 
 
 class Driver:
-    def __init__(self, options, folder):
+    def __init__(self, options, folder, kinds):
         build = pathlib.Path(options.build)
         self.dprof, self.trainer = build / "bin/dprof", build / "bin/dprof-trainer"
         self.folder, self.loud = folder, options.loud
         venv = os.environ.get("DPROF_TORCH_VENV") or subprocess.run(
             [support.ROOT / "scripts/setup", "--print"], capture_output=True, text=True).stdout.strip()
-        self.python = pathlib.Path(venv) / "bin/python"
+        self.venv = pathlib.Path(venv)
         self.usual = {}  # ns of a healthy step, by what is run: the first guess of sizes
-        for program in (self.dprof, self.trainer, self.python):
+        for program in {self.dprof, self.trainer, *(self.python(kind) for kind in kinds)}:
             if not program.exists():
-                sys.exit(f"scoreboard: {program} is missing: scripts/build release; scripts/setup --python")
+                sys.exit(f"scoreboard: {program} is missing: scripts/build release; scripts/setup --frameworks")
+
+    def python(self, kind):
+        return self.venv / ("frameworks/bin/python" if kind.program in FRAMEWORKS else "bin/python")
 
     def command(self, kind, ranks, faults, steps, run):
         """What is recorded; `faults` are its words."""
-        if kind.program == "python":
-            words = [self.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", SCRIPT,
+        if is_script(kind):
+            words = [self.python(kind), "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", SCRIPT,
                      "--steps", steps, "--batch", 8, "--device-ms", DEVICE_MS, "--times", self.folder / "times.json"]
             return [*words, *kind.more, *faults]
         more = [str(word).format(folder=run.parent) for word in kind.more]
@@ -144,7 +155,7 @@ class Driver:
         return read_report(self.dprof, run)
 
     def record_here(self, words, kind, ranks, run):
-        launch = [] if kind.program == "python" else ["-n", ranks]  # torchrun starts Python's ranks
+        launch = [] if is_script(kind) else ["-n", ranks]  # torchrun starts Python's ranks
         call([self.dprof, "record", *launch, "-o", run, "--", *words], self.folder)
 
     def record_hosts(self, words, ranks, hosts, run):
@@ -153,7 +164,7 @@ class Driver:
         call([*start, self.dprof, "record", "-o", run, "--", *words], self.folder)
 
     def step_times(self, kind):
-        if kind.program == "python":
+        if is_script(kind):
             return json.loads((self.folder / "times.json").read_text())
         truth = json.loads((self.folder / "truth.json").read_text())
         return truth["ranks"][0]["step_ns"]
@@ -163,7 +174,7 @@ class Driver:
         extra_ms = size / (1 - size) * usual / 1e6
         rank = 0 if kind.name in ("logging-stall", "python-log", "checkpoint-stall") else (1 + number) % ranks
         ms = f"{extra_ms / kind.duty:.3f}"
-        if kind.program == "python":
+        if is_script(kind):
             return ["--fault", kind.inject, "--rank", rank, "--ms", ms], rank
         rate = GRADIENT_MBIT * 1000 / max(0.2, extra_ms / kind.duty)
         share = extra_ms / max(1, COMPUTES * (usual / 1e6 - DEVICE_MS))
@@ -171,7 +182,7 @@ class Driver:
 
     def cost(self, kind, ranks, fault):
         """(mean, standard error) in ns of what a step with the fault takes more, in a run in which it comes and goes."""
-        if kind.program == "python":
+        if is_script(kind):
             words = [*fault, "--block", BLOCK]
         else:
             plain = fault.replace(",from={half}", "")
@@ -188,7 +199,7 @@ class Driver:
             self.usual[key] = statistics.mean(times[FIRST_STEADY:])
             lines.append(self.line(kind, ranks, 0, number, self.report(run), cores, [], 0, self.usual[key]))
         fault, rank = self.fault(kind, ranks, size, number, self.usual[key])
-        words = fault if kind.program == "python" else ["--inject", fault.format(half=STEPS // 2)]
+        words = fault if is_script(kind) else ["--inject", fault.format(half=STEPS // 2)]
         times, run, cores = self.record(kind, ranks, words)
         report = self.report(run)
         if is_rare(kind):
@@ -250,6 +261,11 @@ def name(kind, ranks, size, number):
     return f"{kind.name}/{f'{100 * size:.0f}%' if size else 'healthy'}/{number}/{ranks}x{kind.hosts}"
 
 
+def is_script(kind):
+    """Whether it is train_faults.py, not dprof-trainer."""
+    return kind.program != "trainer"
+
+
 def is_rare(kind):
     """Whether it strikes few steps, each of them hard."""
     return kind.shape in ("transient", "periodic")
@@ -299,12 +315,12 @@ def counts(line):
 def run(options, done, keep):
     """Each kind that often, in turns over the sizes, but for those whose names are in `done`. `keep` gets the lines of the runs
     that count as each is done."""
+    kinds = [kind for kind in KINDS if not options.only or re.search(options.only, kind.name)]
+    kinds.sort(key=lambda kind: (kind.program, kind.more, kind.hosts))  # neighbours share healthy runs
     with tempfile.TemporaryDirectory(prefix="dprof-scoreboard-") as folder:
-        driver = Driver(options, pathlib.Path(folder))
+        driver = Driver(options, pathlib.Path(folder), kinds)
         for number in range(options.real):
-            for kind in sorted(KINDS, key=lambda kind: (kind.program, kind.more, kind.hosts)):  # neighbours share healthy runs
-                if options.only and not re.search(options.only, kind.name):
-                    continue
+            for kind in kinds:
                 ranks, size = SIZES[number % len(SIZES)]
                 if kind.hosts > 1:
                     ranks = 2 if ranks < 4 else 4

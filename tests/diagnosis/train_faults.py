@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DistributedDataParallel or FSDP2 script with trouble on request. It knows nothing of a profiler, and keeps time itself.
+"""A script with trouble on request: DistributedDataParallel, FSDP2, or a framework's trainer (train_frameworks.py). It knows
+nothing of a profiler, and keeps time itself.
 
     torchrun --nproc-per-node=2 train_faults.py --steps 60 --fault loader --rank 1 --ms 10 --times times.json
 """
 import argparse
 import gc
+import importlib
 import json
+import os
 import pathlib
 import random
 import tempfile
@@ -24,6 +27,7 @@ FAULTS = ("none", "loader", "forward", "compute", "backward", "optimizer", "gc",
           "onset")
 CHECKPOINT_EVERY = 10
 SHARE = 0.1  # of the steps, that a transient delay or a collection is in
+FRAMEWORKS = ("lightning", "accelerate", "hugging-face")
 
 
 class Samples(Dataset):
@@ -115,6 +119,21 @@ class Trouble:
         self.step += 1
 
 
+class Clock:
+    """How long each step took, from the end of the one before."""
+
+    def __init__(self):
+        self.times, self.before = [], 0
+
+    def start(self):
+        self.before = time.perf_counter_ns()
+
+    def after_step(self):
+        now = time.perf_counter_ns()
+        self.times.append(now - self.before)
+        self.before = now
+
+
 def wrap(net, how, trouble, ranks):
     if how == "ddp":
         net.conv1.weight.register_hook(trouble.backward)
@@ -136,23 +155,34 @@ def main():
     parser.add_argument("--block", type=int, default=0, metavar="N", help="N steps without the fault, N with it, and so on")
     parser.add_argument("--device-ms", type=float, default=0, help="each rank waits that long per step, as if for a device")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--wrap", choices=("ddp", "fsdp2"), default="ddp")
+    parser.add_argument("--wrap", choices=("ddp", "fsdp2", *FRAMEWORKS), default="ddp")
     parser.add_argument("--times", help="rank 0 writes the steps' times there, in ns")
     options = parser.parse_args()
 
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    rank, ranks = dist.get_rank(), dist.get_world_size()
-    trouble = Trouble(options, rank, ranks)
     torch.manual_seed(42)
-    data = Samples(options.steps * options.batch * ranks, trouble)
+    trouble = Trouble(options, int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    clock = Clock()
+    if options.wrap in FRAMEWORKS:
+        framework = importlib.import_module("train_frameworks")  # whose packages need not be there for the others
+        getattr(framework, options.wrap.replace("-", "_"))(options, trouble, clock)
+    else:
+        train(options, trouble, clock)
+    if trouble.rank == 0 and options.times:
+        pathlib.Path(options.times).write_text(json.dumps(clock.times))
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def train(options, trouble, clock):
+    dist.init_process_group("gloo")
+    data = Samples(options.steps * options.batch * trouble.ranks, trouble)
     loader = DataLoader(data, batch_size=options.batch, sampler=DistributedSampler(data))
     net = Net(trouble)
-    model = wrap(net, options.wrap, trouble, ranks)
+    model = wrap(net, options.wrap, trouble, trouble.ranks)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
-
-    times, before = [], time.perf_counter_ns()
+    clock.start()
     for images, labels in loader:
         optimizer.zero_grad()
         criterion(model(images), labels).backward()
@@ -160,12 +190,7 @@ def main():
             time.sleep(trouble.seconds)
         optimizer.step()
         trouble.after_step(model)
-        now = time.perf_counter_ns()
-        times.append(now - before)
-        before = now
-    if rank == 0 and options.times:
-        pathlib.Path(options.times).write_text(json.dumps(times))
-    dist.destroy_process_group()
+        clock.after_step()
 
 
 if __name__ == "__main__":
