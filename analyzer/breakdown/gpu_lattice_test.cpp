@@ -296,6 +296,52 @@ TEST(GpuLatticeTest, AutogradsThreadsLaunchBackward) {
   EXPECT_EQ(us(trace.sums(150, 180), Category::kBackward), 30);
 }
 
+// A step of a script without marks: input, forward, backward, gradients clipped, optimizer.
+GpuTrace unmarked_step() {
+  GpuTrace trace;
+  trace.range(1, 0, 10, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+  trace.activity(7, 20, 40, trace.launch(1, 15, 16));
+  trace.activity(7, 40, 60, trace.launch(1, 30, 31));
+  trace.range(2, 70, 80, "AddmmBackward0", RangeCategory::kAutograd);
+  trace.activity(7, 80, 110, trace.launch(2, 72, 73));
+  trace.activity(7, 110, 114, trace.launch(1, 100, 101));
+  trace.range(1, 115, 130, "Optimizer.step#SGD.step");
+  trace.activity(7, 120, 125, trace.launch(1, 118, 119));
+  return trace;
+}
+
+TEST(GpuLatticeTest, WhatIsLaunchedBeforeABackwardIsAnUnmarkedForward) {
+  GpuTrace trace = unmarked_step();
+  trace.activity(7, 140, 150, trace.launch(1, 135, 136));  // the next step has no backward
+  const Sums sums = trace.sums(0, 150);
+  EXPECT_EQ(us(sums, Category::kForward), 40);
+  EXPECT_EQ(us(sums, Category::kBackward), 30);
+  EXPECT_EQ(us(sums, Category::kOptimizer), 5);
+  EXPECT_EQ(us(sums, Category::kOtherCompute), 4 + 10);
+  EXPECT_EQ(trace.digest().forward_signs, (IntervalSet{{{15 * kUs}, {30 * kUs + 1}}}));
+}
+
+TEST(GpuLatticeTest, EachMicroBatchHasAnUnmarkedForward) {
+  GpuTrace trace = unmarked_step();
+  trace.activity(7, 60, 66, trace.launch(1, 50, 51));  // before the first node
+  trace.range(2, 102, 104, "AddmmBackward0", RangeCategory::kAutograd);
+  const Sums sums = trace.sums(0, 130);
+  EXPECT_EQ(us(sums, Category::kForward), 46 + 4);
+  EXPECT_EQ(us(sums, Category::kOtherCompute), 0);
+}
+
+TEST(GpuLatticeTest, NoForwardIsGuessedWhereOneIsMarkedOrNoOptimizerIs) {
+  GpuTrace marked = unmarked_step();
+  marked.range(1, 12, 20, "forward");
+  EXPECT_EQ(us(marked.sums(0, 130), Category::kForward), 20);
+
+  GpuTrace without_optimizer;
+  without_optimizer.activity(7, 20, 40, without_optimizer.launch(1, 15, 16));
+  without_optimizer.range(2, 70, 80, "AddmmBackward0", RangeCategory::kAutograd);
+  without_optimizer.range(1, 90, 95, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter");
+  EXPECT_EQ(us(without_optimizer.sums(0, 130), Category::kOtherCompute), 20);
+}
+
 TEST(GpuLatticeTest, AThreadWithNothingToDoWaitsForTheOther) {
   GpuTrace trace;
   trace.range(1, 0, 5, "forward");

@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "analyzer/digest/facts_gatherer.h"
 #include "analyzer/digest/gpu_activities.h"
@@ -401,6 +402,7 @@ class Digester {
                    any_time_ ? std::optional(digest_.span) : std::nullopt, digest_.remarks);
     if (!gpu.ok()) return fail(gpu.error());
     facts_.see_device_waits(host_side_->take_device_waits());
+    launched_forwards_ = host_side_->take_forwards();
     host_side_.reset();
     digest_.gpu = *std::move(gpu);
     for (const DeviceDigest& device : digest_.gpu.devices) {
@@ -452,6 +454,8 @@ class Digester {
     digest_.op_sums =
         std::move(t.op_sums).take([&](int64_t id) { return std::string_view(reader_.string(id)); });
     digest_.forward_signs = forward_signs_of(t);
+    if (digest_.forward_signs.empty())
+      digest_.forward_signs = std::exchange(launched_forwards_, {});
     digest_.waits = t.waits.take();
     digest_.named = t.named.take();
     digest_.allocations = t.allocations.take();
@@ -570,6 +574,7 @@ class Digester {
   const int64_t gpu_rows_;
   RankDigest digest_;
   std::vector<int64_t> node_sequences_;  // of autograd nodes, on all threads
+  IntervalSet launched_forwards_;
   std::optional<TraceNs> stack_taken_;
   bool any_time_ = false;
   int64_t bad_rows_ = 0;

@@ -93,7 +93,7 @@ struct RankDigest {
   IntervalSet autograd;            // autograd nodes of the training thread
   IntervalSet autograd_elsewhere;  // and of autograd's own threads
   IntervalSet ops;                 // other operators of the training thread, except calls into c10d
-  // If no forward is marked: operators whose autograd nodes ran later, and FSDP's hooks.
+  // If no forward is marked: operators whose nodes ran later, FSDP hooks, or launches (gpu_host.h).
   IntervalSet forward_signs;
   IntervalSet waits;  // ranges of the training thread that denote waiting for a collective
   // Of ranks without a GPU only, and not after their time is divided into pieces:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace dprof::analyzer {
 namespace {
@@ -93,8 +94,13 @@ void HostSide::add(const schema::HostRangeRow& row, const RangeKind& kind, std::
   }
   Walk& walk = threads_[static_cast<size_t>(thread_number(row.thread_id))];
   ++walk.done.ranges;
-  if (kind.what == RangeClass::kAutograd) walk.done.has_autograd = true;
+  if (kind.what == RangeClass::kAutograd) {
+    walk.done.has_autograd = true;
+    walk.nodes.push_back(span.begin);
+  }
   if (kind.what == RangeClass::kMarker && kind.marker != Marker::kStep) ++walk.done.phases;
+  if (kind.marker == Marker::kForward) forward_marked_ = true;
+  if (kind.marker == Marker::kOptimizer) optimizer_marked_ = true;
   // A step or micro-step only contains its work.
   if (kind.what == RangeClass::kMarker && kind.marker == Marker::kStep) return;
   if (kind.what == RangeClass::kHolder || span.empty()) return;
@@ -153,7 +159,65 @@ void HostSide::finish() {
     return std::tuple(walk.done.phases, walk.done.ranges);
   };
   const auto most = std::ranges::max_element(threads_, {}, likelihood);
-  if (most != threads_.end()) training_ = static_cast<int32_t>(most - threads_.begin());
+  if (most == threads_.end()) return;
+  training_ = static_cast<int32_t>(most - threads_.begin());
+  if (forward_marked_ || !optimizer_marked_) return;
+  forwards_ = unmarked_forwards();
+  set_forward(*most, forwards_);
+}
+
+// The training thread waits while others run a backward: what it launched until then came before.
+IntervalSet HostSide::unmarked_forwards() const {
+  std::vector<TraceNs> nodes;
+  for (size_t t = 0; t < threads_.size(); ++t) {
+    if (static_cast<int32_t>(t) != training_)
+      std::ranges::copy(threads_[t].nodes, std::back_inserter(nodes));
+  }
+  std::vector<TraceNs> calls;
+  for (const LaunchCall& call : launches_) {
+    if (call.thread == training_) calls.push_back(call.at);
+  }
+  const HostThread& own = thread(training_);
+  std::vector<TraceNs> borders;  // begins and ends of phases
+  Marker phase = Marker::kNone;
+  for (const HostThread::Piece& piece : own.pieces) {
+    if (std::exchange(phase, piece.state.phase) != piece.state.phase)
+      borders.push_back(piece.begin);
+  }
+  for (const Interval& wait : own.input) borders.push_back(wait.begin);
+  for (std::vector<TraceNs>* times : {&nodes, &calls, &borders}) std::ranges::sort(*times);
+
+  IntervalSet forwards;
+  for (auto call = calls.begin(); call != calls.end();) {
+    const TraceNs first = *call;
+    const auto node = std::ranges::upper_bound(nodes, first);
+    if (node == nodes.end()) break;
+    const auto border = std::ranges::upper_bound(borders, first);
+    const bool before_backward = border == borders.end() || *node < *border;
+    call = std::ranges::lower_bound(call, calls.end(), before_backward ? *node : *border);
+    if (before_backward && own.state_at(first).phase == Marker::kNone)
+      forwards.push_back({first, *std::prev(call) + DurationNs{1}});
+  }
+  return forwards;
+}
+
+void HostSide::set_forward(Walk& walk, const IntervalSet& forwards) {
+  const std::vector<HostThread::Piece> before = std::exchange(walk.done.pieces, {});
+  auto piece = before.begin();
+  HostState now;
+  const auto say_until = [&](TraceNs end, Marker phase) {
+    for (; piece != before.end() && piece->begin < end; ++piece) {
+      now = piece->state;
+      say(walk, piece->begin, phase == Marker::kNone ? now : HostState{now.what, phase});
+    }
+  };
+  for (const Interval& forward : forwards) {
+    say_until(forward.begin, Marker::kNone);
+    say(walk, forward.begin, {now.what, Marker::kForward});
+    say_until(forward.end, Marker::kForward);
+    say(walk, forward.end, now);
+  }
+  say_until({INT64_MAX}, Marker::kNone);
 }
 
 Marker HostSide::phase_of(const LaunchCall& launch) const {

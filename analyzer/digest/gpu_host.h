@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/digest/attribution.h"
@@ -60,7 +61,7 @@ struct HostThread {
 //            rows of categories api and overhead; a late one counts from the last begin on.
 // Cost       about 50 ns per range.
 // Memory     16 bytes per change of state, 24 per API call with a correlation, 16 per blocking
-//            call.
+//            call, 8 per autograd node.
 class HostSide {
  public:
   void add(const schema::HostRangeRow& row, const RangeKind& kind, std::string_view name,
@@ -72,6 +73,9 @@ class HostSide {
   [[nodiscard]] std::span<const LaunchCall> launches() const { return launches_; }
   // All threads' calls that wait for the device, or can do so.
   [[nodiscard]] IntervalSet take_device_waits() { return union_of(std::move(device_waits_)); }
+  // Only where no forward is marked but an optimizer is: from the first to the last launch of what
+  // the training thread launched outside all phases before autograd's own threads began a backward.
+  [[nodiscard]] IntervalSet take_forwards() { return std::move(forwards_); }
   // The phase of the launch's own thread or, if unknown, of the autograd engine or the training
   // thread.
   [[nodiscard]] schema::Marker phase_of(const LaunchCall& launch) const;
@@ -91,6 +95,7 @@ class HostSide {
     OpenRanges<Tag> open;
     TraceNs latest{INT64_MIN};
     IntervalGatherer blocking, copies, allocations, profiler, input;
+    std::vector<TraceNs> nodes;  // begins of autograd nodes
     HostThread done;
   };
 
@@ -100,13 +105,18 @@ class HostSide {
   static void close(Walk& walk, TraceNs at);
   static void enter(Walk& walk, const RangeKind& kind, Interval span);
   static void say(Walk& walk, TraceNs from, HostState state);
+  [[nodiscard]] IntervalSet unmarked_forwards() const;
+  static void set_forward(Walk& walk, const IntervalSet& forwards);
 
   DenseIndex numbers_;
   std::vector<Walk> threads_;
   std::vector<LaunchCall> launches_;
   std::vector<std::optional<ApiClass>> api_classes_;  // by name
   std::vector<Interval> device_waits_;
+  IntervalSet forwards_;
   int32_t training_ = kNoRange;
+  bool forward_marked_ = false;
+  bool optimizer_marked_ = false;
 };
 
 }  // namespace dprof::analyzer

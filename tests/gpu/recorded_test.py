@@ -57,6 +57,13 @@ class Recorded(unittest.TestCase):
         for finding in report["findings"]:
             self.assertLessEqual(finding["cost_ns"] or 0, step, finding["rule"])
 
+    def test_forward_is_found_without_marks(self):
+        """Trainer marks the optimizer only, and operators are not recorded beside a GPU at standard detail."""
+        computed = report_of("hugging_face")["breakdown"]["per_rank"][0]["category_ns"]
+        self.assertGreater(computed["forward"], 0.5 * computed["backward"])
+        self.assertLess(computed["forward"], computed["backward"])
+        self.assertLess(computed["other_compute"], 0.1 * computed["forward"], "gradients are clipped after backward")
+
     def test_a_graph_does_not_capture_what_happens_in_a_single_step(self):
         report = report_of("hugging_face")
         only, = report["run"]["steps"]["outer"]  # the first loss is logged: a communicator, and a collection
