@@ -33,9 +33,8 @@ FRAMEWORKS = ("lightning", "accelerate", "hugging-face")
 class Samples(Dataset):
     """Whose batches come late on one rank."""
 
-    def __init__(self, count, trouble):
-        self.images, self.labels = torch.randn(count, 1, 28, 28), torch.randint(0, 10, (count,))
-        self.trouble = trouble
+    def __init__(self, inputs, labels, trouble):
+        self.inputs, self.labels, self.trouble = inputs, labels, trouble
 
     def __len__(self):
         return len(self.labels)
@@ -43,7 +42,13 @@ class Samples(Dataset):
     def __getitems__(self, indices):
         if self.trouble.here("loader"):
             time.sleep(self.trouble.seconds)
-        return [(self.images[i], self.labels[i]) for i in indices]
+        return [(self.inputs[i], self.labels[i]) for i in indices]
+
+
+def images_of(options, trouble):
+    """As many as all ranks need."""
+    count = options.steps * options.batch * trouble.ranks
+    return Samples(torch.randn(count, 1, 28, 28), torch.randint(0, 10, (count,)), trouble)
 
 
 class Net(nn.Module):
@@ -176,7 +181,7 @@ def main():
 
 def train(options, trouble, clock):
     dist.init_process_group("gloo")
-    data = Samples(options.steps * options.batch * trouble.ranks, trouble)
+    data = images_of(options, trouble)
     loader = DataLoader(data, batch_size=options.batch, sampler=DistributedSampler(data))
     net = Net(trouble)
     model = wrap(net, options.wrap, trouble, trouble.ranks)

@@ -6,15 +6,11 @@ import time
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
-from train_faults import Net, Samples
+from train_faults import Net, Samples, images_of
 
 TOKENS, WORDS = 16, 1000
-
-
-def images_of(options, trouble):
-    return Samples(options.steps * options.batch * trouble.ranks, trouble)
 
 
 def lightning(options, trouble, clock):
@@ -65,22 +61,6 @@ def accelerate(options, trouble, clock):
         clock.after_step()
 
 
-class Texts(Dataset):
-    """Whose batches come late on one rank."""
-
-    def __init__(self, count, trouble):
-        self.tokens, self.labels = torch.randint(0, WORDS, (count, TOKENS)), torch.randint(0, 2, (count,))
-        self.trouble = trouble
-
-    def __len__(self):
-        return len(self.labels)
-
-    def __getitems__(self, indices):
-        if self.trouble.here("loader"):
-            time.sleep(self.trouble.seconds)
-        return [{"input_ids": self.tokens[i], "labels": self.labels[i]} for i in indices]
-
-
 def hugging_face(options, trouble, clock):
     from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainerCallback, TrainingArguments
 
@@ -90,6 +70,10 @@ def hugging_face(options, trouble, clock):
             trouble.forward()
             return super().forward(*inputs, **named)
 
+    def batch_of(items):
+        tokens, labels = zip(*items)
+        return {"input_ids": torch.stack(tokens), "labels": torch.stack(labels)}
+
     class Times(TrainerCallback):
         def on_train_begin(self, *_, **__):
             clock.start()
@@ -98,6 +82,8 @@ def hugging_face(options, trouble, clock):
             trouble.after_step(model)
             clock.after_step()
 
+    count = options.steps * options.batch * trouble.ranks
+    texts = Samples(torch.randint(0, WORDS, (count, TOKENS)), torch.randint(0, 2, (count,)), trouble)
     model = Classifier(BertConfig(vocab_size=WORDS, hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
                                   intermediate_size=128, max_position_embeddings=64))
     model.bert.embeddings.word_embeddings.weight.register_hook(trouble.backward)
@@ -105,5 +91,4 @@ def hugging_face(options, trouble, clock):
         arguments = TrainingArguments(output_dir=folder, per_device_train_batch_size=options.batch, max_steps=options.steps,
                                       use_cpu=True, ddp_backend="gloo", save_strategy="no", report_to=[], disable_tqdm=True,
                                       logging_strategy="no", remove_unused_columns=False)
-        data = Texts(options.steps * options.batch * trouble.ranks, trouble)
-        Trainer(model=model, args=arguments, train_dataset=data, callbacks=[Times()]).train()
+        Trainer(model=model, args=arguments, train_dataset=texts, data_collator=batch_of, callbacks=[Times()]).train()
