@@ -29,8 +29,6 @@ if(CCACHE_PROGRAM)  # needs both settings where a precompiled header is included
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endif()
-# Programs name their sources by paths within the tree: a clone in another folder makes the same, and finds its objects in ccache.
-add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # gcc collects its garbage from 128 MB of heap on, again and again for sources of this size: a tenth of a compilation. From 512 MB
 # on instead, where each core has 4 GB and more.
