@@ -81,16 +81,17 @@ class Hosts(EndToEnd):
         self.assertIn("equal on all ranks: 2", done.stdout)
 
     def test_the_trainer_slows_its_link(self):
-        """At 20 Mbit/s a rank needs 43 ms for the 108,400 bytes that it sends in each all-reduce."""
+        """At 5 Mbit/s a rank needs 173 ms for the 108,400 bytes that it sends in each all-reduce."""
         self.need_trainer()
         truth = self.folder / "truth.json"
-        self.hosts(2, "--", TRAINER, "--steps", 40, "--inject", "slow-link:rank=1,rate=20,from=20", "--truth", truth)
+        self.hosts(2, "--", TRAINER, "--steps", 28, "--inject", "slow-link:rank=1,rate=5,from=20", "--truth", truth)
         written = json.loads(truth.read_text())
-        self.assertEqual(written["injected"][0]["rate_mbit"], 20)
+        self.assertEqual(written["injected"][0]["rate_mbit"], 5)
         steps = written["ranks"][0]["step_ns"]
-        # No load makes a slowed step shorter than its transfer, nor the quickest of 18 before much longer than it is.
-        self.assertGreater(statistics.median(steps[21:]), 40 * support.MS)
-        self.assertLess(min(steps[2:20]), 30 * support.MS)
+        # No load makes a slowed step shorter than its transfer, nor the quickest of 18 before nearly as long: an unslowed
+        # one takes 10 to 30 ms.
+        self.assertGreater(statistics.median(steps[21:]), 160 * support.MS)
+        self.assertLess(min(steps[2:20]), 100 * support.MS)
 
     def test_dprof_records_on_two_hosts(self):
         self.need(DPROF)
