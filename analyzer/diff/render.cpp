@@ -319,7 +319,7 @@ template <typename T>
 Json diff_json(const T& value) {
   if constexpr (requires { value.has_value(); }) {
     return value ? diff_json(*value) : Json(nullptr);
-  } else if constexpr (requires { value.fields(); }) {
+  } else if constexpr (HasNamedFields<T>) {
     Json object = Json::object();
     for_each_named_field(value, [&](std::string_view name, const auto& field) {
       object[std::string(name)] = diff_json(field);

@@ -361,7 +361,10 @@ TEST_F(DigestTest, TheLastStackOfTheFirstThreadIsWhatItWasAt) {
   frame(900, 700, 1, "main");
   const std::vector<StackFrame> stack = digest().last_activity.stack;
   ASSERT_EQ(stack.size(), 2U);
-  EXPECT_EQ(stack[0].fields(), std::tuple("python", "wait", "train.py", 10));
+  EXPECT_EQ(stack[0].kind, "python");
+  EXPECT_EQ(stack[0].function, "wait");
+  EXPECT_EQ(stack[0].file, "train.py");
+  EXPECT_EQ(stack[0].line, 10);
   EXPECT_EQ(stack[1].function, "main");
 }
 

@@ -44,14 +44,17 @@ constexpr bool kEmptyIsNull = std::is_same_v<T, MemoryHolder> || std::is_same_v<
                               std::is_same_v<T, RankMemory> || std::is_same_v<T, Straggler> ||
                               std::is_same_v<T, WhatIf> || std::is_same_v<T, Replay>;
 
+void put_field(Json& object, std::string_view name, bool empty_is_null, Json json) {
+  if (empty_is_null && json.is_string() && json == "") json = nullptr;
+  object[std::string(name)] = std::move(json);
+}
+
 template <typename T>
 Json json_of(const T& value) {
-  if constexpr (requires { value.fields(); }) {
+  if constexpr (HasNamedFields<T>) {
     Json object = Json::object();
     for_each_named_field(value, [&](std::string_view name, const auto& field) {
-      Json json = json_of(field);
-      if (kEmptyIsNull<T> && json.is_string() && json == "") json = nullptr;
-      object[std::string(name)] = std::move(json);
+      put_field(object, name, kEmptyIsNull<T>, json_of(field));
     });
     return object;
   } else if constexpr (std::is_same_v<T, MemoryUse>) {
