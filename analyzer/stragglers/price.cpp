@@ -136,10 +136,11 @@ Prices::Delays Prices::delays_by_turns(const Suspect& suspect,
     }
     const int64_t usual = suspect.excess_ns[step] - of_last[step];
     delay.ns[step] =
-        excess_in(rank, suspected, [&](size_t r) { return work_.own_ns[r][step]; }) - usual;
+        excess_in(rank, suspected, [&, at = step](size_t r) { return work_.own_ns[r][at]; }) -
+        usual;
     for (size_t k = 0; k < by_kind.size(); ++k) {
       by_kind[k][step] =
-          excess_in(rank, suspected, [&](size_t r) { return work_.kind_ns[r][step][k]; });
+          excess_in(rank, suspected, [&, at = step](size_t r) { return work_.kind_ns[r][at][k]; });
     }
   }
   Delays delays;
