@@ -43,6 +43,16 @@ bool has_dear_finding(const Report& report) {
                              [](const Finding& f) { return f.severity != FindingSeverity::kInfo; });
 }
 
+// Ranks wait for each other for no reason that is known. In a few steps a rank may be so late that
+// it costs more on average than one that is named.
+bool has_unexplained_waiting(const Report& report, double named_ns) {
+  return std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
+                             [&](const Finding& f) {
+                               return f.rule == "balance.waiting" && !f.caused_by &&
+                                      static_cast<double>(f.cost_ns.value_or(0)) >= named_ns;
+                             });
+}
+
 std::string no_straggler_text(const Report& report) {
   if (std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
                           [&](const Finding& f) { return is_doubtful(report, f); })) {
@@ -56,6 +66,9 @@ std::string no_straggler_text(const Report& report) {
       : step ? *step * straggler_floor(compared_ranks(report))
              : 0;
   if (named <= 0) return "no rank holds the others up";
+  if (has_unexplained_waiting(report, named))
+    return fmt::format("no rank is persistently late: none costs {} in most steps",
+                       of_step(report, named));
   return fmt::format("no rank holds the others up: none costs {} per step or more",
                      of_step(report, named));
 }

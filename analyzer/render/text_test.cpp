@@ -132,6 +132,28 @@ TEST(RenderText, AHealthyRunSaysSoAndHowSmallADelayIsSeen) {
   }
 }
 
+// A rank may have been late in a few steps: what it then costs on average is not denied.
+TEST(RenderText, WaitingForNoKnownReasonLeavesRoomForSingleSteps) {
+  Report report = healthy_report();
+  report.breakdown->per_rank.push_back(sample_breakdown(2, 128, 0));
+  report.run.ranks = 3;
+  report.detection->ranks = 3;
+  report.detection->named_ns = 9'342'000;
+  Finding waiting;
+  waiting.rule = "balance.waiting";
+  waiting.title = "ranks wait for each other";
+  waiting.cost_ns = 20'000'000;
+  report.findings = {waiting};
+  EXPECT_THAT(
+      render_text(report, {.width = 120}),
+      HasSubstr("✓  no rank is persistently late: none costs 9.3 ms (3.0 %) in most steps"));
+  report.findings->front().cost_ns = 5'000'000;
+  EXPECT_THAT(render_text(report, {.width = 120}), HasSubstr("no rank holds the others up"));
+  report.findings->front().cost_ns = 20'000'000;
+  report.findings->front().caused_by = 0;
+  EXPECT_THAT(render_text(report, {.width = 120}), HasSubstr("no rank holds the others up"));
+}
+
 TEST(RenderText, TwoRanksCannotTellWhichIsTheUsualOne) {
   Report report = healthy_report();
   EXPECT_THAT(render_text(report, {.width = 120}),
