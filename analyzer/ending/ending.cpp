@@ -102,6 +102,16 @@ bool follows_a_peer(const EndedRank& rank) {
   return !rank.message.empty() || reports_a_lost_peer(rank.exception) || signal_of(rank) == SIGPIPE;
 }
 
+// An exception had left its main thread when SIGTERM killed it: the signal raises none where it
+// kills, so the process was already ending, however slowly.
+bool was_ending(const EndedRank& rank) {
+  constexpr std::string_view kNotItsEnd[] = {"(in a thread; the process went on)", "SIGTERM",
+                                             "SignalException", "KeyboardInterrupt"};
+  return rank.signal == SIGTERM && !rank.exception.empty() && !follows_a_peer(rank) &&
+         std::ranges::none_of(
+             kNotItsEnd, [&](auto text) { return rank.exception.find(text) < std::string::npos; });
+}
+
 // The rank itself waited for others, for a key in c10d's store, until a time-out.
 bool waited_in_store(const EndedRank& rank) {
   const auto names_time_out = [](std::string_view text) {
@@ -386,6 +396,10 @@ class EndFinder {
       const EndedRank* rank = find(number);
       if (rank == nullptr || rank->how == "running" || was_ended_by_dprof(number)) continue;
       if (rank->how == "complete" && is_imported(number)) continue;
+      if (was_ending(*rank)) {
+        gone.push_back(number);
+        continue;
+      }
       // The launcher's, after others had failed; the sender of an earlier signal is unknown.
       if (signal_of(*rank) && asks_to_end(*signal_of(*rank)) &&
           (!ended_before(*rank, hang, false) || hung_before_its_end(*rank, hang)))
@@ -526,7 +540,7 @@ class EndFinder {
     // Ranks asked to end follow others; ranks with a failed collective follow their peer.
     const auto asked = [](const EndedRank* rank) {
       const auto signal = signal_of(*rank);
-      return signal && asks_to_end(*signal);
+      return signal && asks_to_end(*signal) && !was_ending(*rank);
     };
     if (!std::ranges::all_of(failed, asked)) std::erase_if(failed, asked);
     const auto follows = [](const EndedRank* rank) { return follows_a_peer(*rank); };
@@ -559,7 +573,7 @@ class EndFinder {
     const std::string place =
         first.doing.empty() ? std::string() : fmt::format(" {}", first.doing.front());
     const std::optional<int64_t> signal = signal_of(first);
-    const bool was_asked = signal && *signal != SIGKILL && !is_crash(*signal);
+    const bool was_asked = signal && *signal != SIGKILL && !is_crash(*signal) && !was_ending(first);
     if (!first.exception.empty() && !was_asked && signal != SIGKILL) {
       decide_by_exception(ranks, place, victims);
     } else if (signal && is_crash(*signal)) {

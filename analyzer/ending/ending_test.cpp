@@ -160,6 +160,41 @@ TEST(EndingTest, WhoWasLeavingWhenTheLauncherEndedItLeftEarly) {
   EXPECT_EQ(ending.ranks[1].code, 0);
 }
 
+// On a busy machine the end of a process takes longer than the others wait for it.
+TEST(EndingTest, WhoRaisedBeforeTheLauncherEndedItDidNotHang) {
+  const auto verdict_with = [](std::string exception, const char* end) {
+    Job job;
+    for (const int rank : {0, 2, 3})
+      job.fails_in_collective(rank, "Timed out waiting 4000ms for recv operation to complete");
+    job.ends(1, end);
+    job.traces[1].exception = std::move(exception);
+    return job.ending().verdict;
+  };
+  const EndVerdict raised =
+      verdict_with("KeyError: 'label'\n\t/home/me/train.py:17 load", "signal:15");
+  EXPECT_EQ(raised.kind, "exception");
+  EXPECT_THAT(raised.ranks, ElementsAre(1));
+  EXPECT_THAT(raised.title, AllOf(HasSubstr("rank 1 raised KeyError"), HasSubstr("waited for it")));
+  EXPECT_EQ(verdict_with("MemoryError", "signal:15").kind, "out_of_memory");
+  for (const char* other : {"KeyError: 'label' (in a thread; the process went on)",
+                            "SIGTERMException", "RuntimeError: Connection closed by peer"}) {
+    EXPECT_EQ(verdict_with(other, "signal:15").kind, "hang") << other;
+  }
+  EXPECT_EQ(verdict_with("KeyError: 'label'", "signal:2").kind, "hang") << "a handler may raise";
+}
+
+TEST(EndingTest, WhoRaisedIsNotTakenForOneThatTheLauncherEnded) {
+  Job job;
+  job.ends(0, "exit:1");
+  job.ends_at(0, 900 * kMs);
+  job.ends(2, "signal:15");
+  job.ends_at(2, 800 * kMs);
+  job.traces[2].exception = "KeyError: 'label'";
+  const Ending ending = job.ending();
+  EXPECT_EQ(ending.verdict.kind, "exception");
+  EXPECT_THAT(ending.verdict.ranks, ElementsAre(2));
+}
+
 // SIGTERM or Ctrl-C to one rank alone: the others fail because of it, and the launcher ends none.
 TEST(EndingTest, WhoWasAskedToEndBeforeTheOthersFailedWasKilled) {
   const auto kind_where = [](int64_t others_end_ms) {
