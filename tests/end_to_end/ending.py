@@ -5,6 +5,7 @@
     ending.py --spawn 2 --ending exception       starts its ranks by torch.multiprocessing.spawn
 """
 import argparse
+import atexit
 import ctypes
 import datetime
 import os
@@ -40,6 +41,12 @@ class Samples(Dataset):
 
 def fail():
     raise RuntimeError("the sample cannot be read")
+
+
+def fail_slowly():
+    """Its process outlives the others' patience, as on a busy machine."""
+    atexit.register(time.sleep, 20)
+    fail()
 
 
 def be_killed():
@@ -110,6 +117,7 @@ def cut_the_network():
 
 ENDINGS = {
     "exception": fail,
+    "slowly": fail_slowly,
     "exit0": lambda: sys.exit(0),
     "exit3": lambda: sys.exit(3),
     "_exit3": lambda: os._exit(3),

@@ -142,6 +142,11 @@ class UnderTorchrun(Endings):
         self.assertRegex(rank["frames"][-1], r"/ending\.py:\d+ (main|<module>)$")
         self.assertIn("raised RuntimeError: the sample cannot be read (ending.py:", report["ending"]["verdict"]["title"])
 
+    def test_an_exception_whose_process_is_still_ending_when_the_others_time_out(self):
+        report = self.job("slowly", "exception", [1])
+        self.assertEqual(report["ending"]["ranks"][1]["signal"], 15)
+        self.assertIn("waited for it", report["ending"]["verdict"]["title"])
+
     def test_an_allocation_that_fails(self):
         report = self.job("memory", "out_of_memory", [1])
         self.assertIn("can't allocate memory", report["ending"]["ranks"][1]["exception"])
