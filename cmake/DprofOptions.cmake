@@ -43,18 +43,11 @@ if(DPROF_DEBUG_INFO)  # line tables are enough for a backtrace; beside the objec
 endif()
 
 if(DPROF_SANITIZE)
-  add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O0)
+  add_compile_options(-fsanitize=${DPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -Og)
   if(NOT DPROF_DEBUG_INFO)  # functions are named without; lines cost a tenth of the build
     add_compile_options(-g0)
   endif()
   add_link_options(-fsanitize=${DPROF_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # sources ask as gcc answers
-    if(DPROF_SANITIZE MATCHES "thread")
-      add_compile_definitions(__SANITIZE_THREAD__)
-    else()
-      add_compile_definitions(__SANITIZE_ADDRESS__)
-    endif()
-  endif()
   # Most of the time that such a build takes goes into these checks. AddressSanitizer says where a null pointer faults, or one that
   # points elsewhere; alignment is checked where memory is shared with other processes (collector).
   if(DPROF_SANITIZE MATCHES "undefined")

@@ -85,9 +85,6 @@ class Commands:
             if words[at] in ("-o", "-c", "-MF", "-MT", "-MQ") or (words[at] == "-include" and "cmake_pch" in words[at + 1]):
                 at += 2
                 continue
-            if words[at] == "-Xclang" and words[at + 1] in ("-include-pch", "-include"):  # and its file, with -Xclang as well
-                at += 4
-                continue
             if not words[at].startswith(("-W", "-M", "-fsanitize", "-fno-sanitize")):
                 kept.append(words[at])
             at += 1
