@@ -37,25 +37,27 @@ bool is_doubtful(const Report& report, const Finding& finding) {
          static_cast<double>(*finding.cost_ns) >= *step * straggler_floor(compared_ranks(report));
 }
 
+template <typename Predicate>
+bool has_finding(const Report& report, Predicate predicate) {
+  return report.findings && std::ranges::any_of(*report.findings, predicate);
+}
+
 // Something other than a named culprit is expensive enough to act on.
 bool has_dear_finding(const Report& report) {
-  return std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
-                             [](const Finding& f) { return f.severity != FindingSeverity::kInfo; });
+  return has_finding(report, [](const Finding& f) { return f.severity != FindingSeverity::kInfo; });
 }
 
 // Ranks wait for each other for no reason that is known. In a few steps a rank may be so late that
 // it costs more on average than one that is named.
 bool has_unexplained_waiting(const Report& report, double named_ns) {
-  return std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
-                             [&](const Finding& f) {
-                               return f.rule == "balance.waiting" && !f.caused_by &&
-                                      static_cast<double>(f.cost_ns.value_or(0)) >= named_ns;
-                             });
+  return has_finding(report, [&](const Finding& f) {
+    return f.rule == "balance.waiting" && !f.caused_by &&
+           static_cast<double>(f.cost_ns.value_or(0)) >= named_ns;
+  });
 }
 
 std::string no_straggler_text(const Report& report) {
-  if (std::ranges::any_of(report.findings.value_or(std::vector<Finding>()),
-                          [&](const Finding& f) { return is_doubtful(report, f); })) {
+  if (has_finding(report, [&](const Finding& f) { return is_doubtful(report, f); })) {
     return "no culprit is named: one rank is slower, but no more than sharing a core can explain";
   }
   const std::optional<double> step = median_step(report);

@@ -111,12 +111,17 @@ TEST(RenderText, ColourChangesNothingButColour) {
   EXPECT_EQ(without_escapes(coloured), plain);
 }
 
-TEST(RenderText, AHealthyRunSaysSoAndHowSmallADelayIsSeen) {
+Report healthy_report_of_three() {
   Report report = healthy_report();
   report.breakdown->per_rank.push_back(sample_breakdown(2, 128, 0));
   report.run.ranks = 3;
   report.detection->ranks = 3;
   report.detection->named_ns = 9'342'000;
+  return report;
+}
+
+TEST(RenderText, AHealthyRunSaysSoAndHowSmallADelayIsSeen) {
+  Report report = healthy_report_of_three();
   const std::string text = render_text(report, {.width = 120});
   for (
       const char* part : {
@@ -134,11 +139,7 @@ TEST(RenderText, AHealthyRunSaysSoAndHowSmallADelayIsSeen) {
 
 // A rank may have been late in a few steps: what it then costs on average is not denied.
 TEST(RenderText, WaitingForNoKnownReasonLeavesRoomForSingleSteps) {
-  Report report = healthy_report();
-  report.breakdown->per_rank.push_back(sample_breakdown(2, 128, 0));
-  report.run.ranks = 3;
-  report.detection->ranks = 3;
-  report.detection->named_ns = 9'342'000;
+  Report report = healthy_report_of_three();
   Finding waiting;
   waiting.rule = "balance.waiting";
   waiting.title = "ranks wait for each other";
