@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "analyzer/stragglers/shape.h"
 #include "analyzer/vocabulary/thresholds.h"
@@ -78,6 +79,7 @@ class Detector {
       views_.push_back(view([&](size_t r, size_t s) { return work_.kind_ns[r][s][k]; },
                             &excess_.by_kind[k], computes(k) ? scale_.prior : limit::kHostPrior));
     }
+    compare_with_the_rest();
     set_floor();
   }
 
@@ -160,12 +162,48 @@ class Detector {
     return typical > scale_.least_z * spread(view, rank);
   }
 
+  [[nodiscard]] bool stands_out_in_a_kind(size_t rank) const {
+    return std::ranges::any_of(views_ | std::views::drop(1), [&](const View& view) {
+      const Series& series = (*view.excess)[rank];
+      return lasts(series, scale_.threshold_ns) && stands_out(view, rank, series);
+    });
+  }
+
+  // Where half of a rank's peers or more are slow as well, each in a way of its own, their median
+  // hides it: ranks that stand out by a kind of work are then compared with the rest of their set,
+  // beyond what machines differ by.
+  void compare_with_the_rest() {
+    total_ = excess_.total;
+    least_.assign(total_.size(), scale_.threshold_ns);
+    for (size_t set = 0; set < roles_.sets.size(); ++set) {
+      std::vector<size_t> slow;
+      std::vector<size_t> rest;
+      for (const size_t r : roles_.sets[set]) {
+        if (roles_.set_of[r] == set) (stands_out_in_a_kind(r) ? slow : rest).push_back(r);
+      }
+      if (rest.empty() || slow.size() < 2 || 2 * (slow.size() - 1) < slow.size() + rest.size() - 1)
+        continue;
+      std::vector<double> typical;
+      for (const size_t r : rest) typical.push_back(views_.front().typical[r]);
+      const double differ =
+          std::max(scale_.prior * median(std::move(typical)), limit::kLeastScale * step_);
+      for (const size_t r : slow)
+        least_[r] = std::max(scale_.threshold_ns, scale_.least_z * differ);
+      for (size_t s = 0; s < work_.steps.size(); ++s) {
+        Series usual;
+        for (const size_t r : rest) usual.push_back(work_.own_ns[r][s]);
+        const int64_t median = median_ns(std::move(usual));
+        for (const size_t r : slow) total_[r][s] = work_.own_ns[r][s] - median;
+      }
+    }
+  }
+
   [[nodiscard]] bool is_persistent(size_t rank, size_t from) const {
     const auto part = [&](const Series& all) {
       return Series(all.begin() + static_cast<ptrdiff_t>(from), all.end());
     };
-    const Series total = part(excess_.total[rank]);
-    if (static_cast<double>(median_ns(total)) <= scale_.threshold_ns) return false;
+    const Series total = part(total_[rank]);
+    if (static_cast<double>(median_ns(total)) <= least_[rank]) return false;
     return std::ranges::any_of(views_, [&](const View& view) {
       const Series series = part((*view.excess)[rank]);
       return lasts(series, scale_.threshold_ns) && stands_out(view, rank, series);
@@ -173,7 +211,7 @@ class Detector {
   }
 
   [[nodiscard]] std::optional<Suspect> lasting(size_t rank) const {
-    const Series& excess = excess_.total[rank];
+    const Series& excess = total_[rank];
     std::optional<size_t> onset = onset_of(excess, scale_.threshold_ns);
     // An intermittent delay has no onset: it would otherwise be its first spike.
     if (onset && !is_persistent(rank, *onset)) onset.reset();
@@ -184,6 +222,7 @@ class Detector {
                     .excess_ns = excess,
                     .onset = onset,
                     .turns = {}};
+    suspect.beyond_rest = excess != excess_.total[rank];
     suspect.when = spikes_of(excess, scale_.threshold_ns);
     std::erase_if(suspect.when, [&](size_t s) { return s < onset.value_or(0); });
     suspect.share = static_cast<double>(suspect.when.size()) / static_cast<double>(excess.size());
@@ -251,6 +290,8 @@ class Detector {
   const double step_;
   Scale scale_;
   std::vector<View> views_;                               // all, then by kind
+  std::vector<Series> total_;                             // [rank][entry]: excess_.total, mostly
+  std::vector<double> least_;                             // of a rank's typical total
   std::vector<std::vector<std::vector<size_t>>> spikes_;  // by view and rank; empty = not looked at
 };
 

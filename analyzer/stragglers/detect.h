@@ -26,6 +26,7 @@ struct Suspect {
   Shape shape = Shape::kPersistent;
   std::vector<size_t> when;        // entries of OwnWork::steps in which it shows
   std::vector<int64_t> excess_ns;  // per entry of OwnWork::steps: own work beyond the peers' median
+  bool beyond_rest = false;        // beyond those peers only that stand out in no kind of work
   double share = 0;                // of the steps in which it shows
   double chance = 0;               // that its few spikes are one rank's by luck
   std::optional<size_t> onset;     // entry of OwnWork::steps from which it lasts; none = always

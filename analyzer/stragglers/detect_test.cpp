@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "analyzer/stragglers/stragglers.h"
@@ -345,6 +346,61 @@ TEST(DetectTest, HiccupsOfManyRanksAreNobodys) {
     for (auto& series : work.own_ns) {
       for (int64_t& own : series) own += random() % 100 == 0 ? kDetectStep / 2 : 0;
     }
+    EXPECT_TRUE(suspects_in(work).empty()) << seed;
+  }
+}
+
+// All of it forward, but for a fifth that is input.
+OwnWork of_kinds(OwnWork work) {
+  for (const auto& series : work.own_ns) {
+    std::vector<KindNs> kinds;
+    for (const int64_t own : series) {
+      KindNs one{};
+      one[index_of(OwnKind::kInput)] = own / 5;
+      one[index_of(OwnKind::kForward)] = own - own / 5;
+      kinds.push_back(one);
+    }
+    work.kind_ns.push_back(std::move(kinds));
+  }
+  return work;
+}
+
+// Moves `ns` of each step of a rank from one kind to another; from none, it is longer.
+void shift(OwnWork& work, size_t rank, std::optional<OwnKind> from, OwnKind to, int64_t ns) {
+  for (size_t s = 0; s < work.steps.size(); ++s) {
+    if (from)
+      work.kind_ns[rank][s][index_of(*from)] -= ns;
+    else
+      work.own_ns[rank][s] += ns;
+    work.kind_ns[rank][s][index_of(to)] += ns;
+  }
+}
+
+TEST(DetectTest, MostRanksSlowEachInAnotherWayAreAllFound) {
+  constexpr int64_t kMuch = kDetectStep * 3 / 10;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    OwnWork work = of_kinds(work_of({.ranks = 4, .spike_rate = 0}, seed));
+    shift(work, 0, {}, OwnKind::kInput, kMuch);
+    shift(work, 1, {}, OwnKind::kForwardHost, kMuch);
+    shift(work, 3, {}, OwnKind::kForward, kMuch);
+    const std::vector<Suspect> suspects = suspects_in(work);
+    for (const size_t rank : {0, 1, 3}) {
+      const Suspect* found = suspect_at(suspects, rank);
+      ASSERT_NE(found, nullptr) << "rank " << rank << ", seed " << seed;
+      EXPECT_TRUE(found->beyond_rest);
+      EXPECT_NEAR(static_cast<double>(median_ns(found->excess_ns)), kMuch, kMuch / 10.0);
+    }
+    EXPECT_EQ(suspect_at(suspects, 2), nullptr) << seed;
+  }
+}
+
+// What one rank's records call input, another's call forward: none of them is longer.
+TEST(DetectTest, WorkOfOtherKindsButEqualLengthIsNoDelay) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    OwnWork work = of_kinds(work_of({.ranks = 4, .spike_rate = 0}, seed));
+    shift(work, 0, OwnKind::kForward, OwnKind::kInput, kDetectStep * 3 / 10);
+    shift(work, 1, OwnKind::kForward, OwnKind::kForwardHost, kDetectStep * 3 / 10);
+    shift(work, 3, OwnKind::kForward, OwnKind::kUnattributed, kDetectStep * 3 / 10);
     EXPECT_TRUE(suspects_in(work).empty()) << seed;
   }
 }

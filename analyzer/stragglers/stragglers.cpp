@@ -70,7 +70,11 @@ class Judge {
         .named_ns = std::llround(least_named(ranks()) * static_cast<double>(median_step())),
         .steps = static_cast<int64_t>(work_.steps.size()),
         .ranks = static_cast<int64_t>(ranks())};
-    result.verdicts = verdicts();
+    const std::vector<Suspect> suspects = suspects_of(work_, roles_, excess_, median_step());
+    for (const Suspect& suspect : suspects) {
+      if (suspect.rank) result.excess_ns[*suspect.rank] = suspect.excess_ns;
+    }
+    result.verdicts = verdicts_of(suspects);
     for (Verdict& link : network_verdicts(c_)) result.verdicts.push_back(std::move(link));
     name_together(result.verdicts, ranks(), median_step());
     std::erase_if(result.verdicts,
@@ -97,8 +101,8 @@ class Judge {
     return digest < c_.traces.size() ? c_.traces[digest].host : kUnknown;
   }
 
-  std::vector<Verdict> verdicts() {
-    std::vector<RankGroup> groups = grouped(suspects_of(work_, roles_, excess_, median_step()));
+  std::vector<Verdict> verdicts_of(const std::vector<Suspect>& suspects) {
+    std::vector<RankGroup> groups = grouped(suspects);
     std::erase_if(groups, [&](const RankGroup& group) { return is_expected(group); });
     std::vector<std::vector<Suspect>> members;
     for (const RankGroup& group : groups) members.push_back(group.suspects);
@@ -399,10 +403,14 @@ class Judge {
     const Straggler& s = verdict.straggler;
     const Suspect& first = group.suspects.front();
     std::vector<std::string>& by = verdict.decided_by;
-    by.push_back(
-        fmt::format("{} own work is {} per step beyond its peers' median, in {} of {} steps",
-                    first.rank ? fmt::format("rank {}'s", *s.rank) : "the slowest rank's",
-                    format_ms({s.own_delay_ns}), first.when.size(), work_.steps.size()));
+    by.push_back(fmt::format(
+        "{} own work is {} per step beyond {}, in {} of {} steps",
+        first.rank ? fmt::format("rank {}'s", *s.rank) : "the slowest rank's",
+        format_ms({s.own_delay_ns}),
+        first.beyond_rest
+            ? "the median of its peers without the other slow ones, each slow in a way of its own"
+            : "its peers' median",
+        first.when.size(), work_.steps.size()));
     by.insert(by.end(), group.cause.reasons.begin(), group.cause.reasons.end());
     if (first.chance > limit::kChance) {
       by.push_back(fmt::format(
