@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "schema/function.h"
 #include "schema/marker_names.h"
+#include "schema/thread_exception.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -105,8 +106,8 @@ bool follows_a_peer(const EndedRank& rank) {
 // An exception had left its main thread when SIGTERM killed it: the signal raises none where it
 // kills, so the process was already ending, however slowly.
 bool was_ending(const EndedRank& rank) {
-  constexpr std::string_view kNotItsEnd[] = {"(in a thread; the process went on)", "SIGTERM",
-                                             "SignalException", "KeyboardInterrupt"};
+  constexpr std::string_view kNotItsEnd[] = {schema::kEndedItsThread, "SIGTERM", "SignalException",
+                                             "KeyboardInterrupt"};
   return rank.signal == SIGTERM && !rank.exception.empty() && !follows_a_peer(rank) &&
          std::ranges::none_of(
              kNotItsEnd, [&](auto text) { return rank.exception.find(text) < std::string::npos; });

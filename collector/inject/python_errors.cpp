@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "collector/inject/python_gate.h"
 #include "collector/inject/session.h"
@@ -106,7 +107,7 @@ void add_frames(Words& words, Object* trace) noexcept {
   for (int i = 1; i <= kept; ++i) add_frame(words, last[(count - i) % kMostFrames]);
 }
 
-void note(Object* type, Object* value, Object* trace, const char* where) noexcept {
+void note(Object* type, Object* value, Object* trace, std::string_view where) noexcept {
   if (type == nullptr) return;
   Words words;
   const Owned name(type, "__name__");
@@ -117,7 +118,7 @@ void note(Object* type, Object* value, Object* trace, const char* where) noexcep
     words.add(message.get(), kMostMessage);
   }
   words.without_tabs();
-  words.add(where);
+  words.add(where.data(), where.size(), where.size());
   add_frames(words, trace);
   note_exception(words.c_str());
 }
@@ -155,7 +156,7 @@ Object* on_exception(Object*, Object* arguments) noexcept {
 Object* on_thread_exception(Object*, Object* arguments) noexcept {
   if (Object* raised = python.item_of_tuple(arguments, 0)) {
     note(python.item_of_tuple(raised, 0), python.item_of_tuple(raised, 1),
-         python.item_of_tuple(raised, 2), " (in a thread; the process went on)");
+         python.item_of_tuple(raised, 2), wire::kEndedItsThread);
   }
   python.clear_error();
   return python.call(thread_hook_before, arguments);

@@ -7,6 +7,7 @@
 #include "collector/inject/hot_bits.h"
 #include "collector/wire/layout.h"
 #include "schema/generated/rows.h"
+#include "schema/thread_exception.h"
 
 namespace dprof::wire {
 namespace {
@@ -42,6 +43,8 @@ TEST(EnumValues, RangesAreTheTraces) {
   EXPECT_TRUE(same(payload_kind::kFloat, PayloadKind::kFloat));
   EXPECT_TRUE(same(payload_kind::kSchema, PayloadKind::kSchema));
 }
+
+TEST(EnumValues, TextsAreTheTraces) { EXPECT_EQ(kEndedItsThread, schema::kEndedItsThread); }
 
 TEST(EnumValues, CollectivesAreTheTraces) {
   using schema::Backend;

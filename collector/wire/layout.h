@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "collector/wire/record.h"
 
@@ -25,6 +26,8 @@ inline constexpr uint32_t kRingSlots = 16384;  // 1 MiB: 164 ms at 100,000 recor
 inline constexpr uint64_t kRingBytes = uint64_t{kRingSlots} * kSlotBytes;
 inline constexpr uint64_t kArenaBytes = uint64_t{64} << 20;
 inline constexpr uint32_t kMaxTextBytes = 4096;  // longer texts are cut
+// Follows the message of an exception that ended its thread, not its process.
+inline constexpr std::string_view kEndedItsThread = " (in a thread; the process went on)";
 
 inline constexpr uint64_t kHeaderOffset = 0;
 inline constexpr uint64_t kControlOffset = 4096;
