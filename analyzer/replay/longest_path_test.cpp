@@ -8,13 +8,14 @@
 
 #include "analyzer/replay/longest_path_internal.h"
 #include "analyzer/replay/test_support/job.h"
+#include "base/test_support/sanitized.h"
 
 namespace dprof::analyzer {
 namespace {
 
 constexpr int kRandomRanks = 6;
 constexpr int kRandomSteps = 12;
-constexpr int kRandomJobs = 60;
+constexpr int kRandomJobs = kSanitized ? 30 : 60;
 
 // Pairs of ranks meet, then everybody: each time after work of some kinds, of random lengths.
 class RandomJob {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analyzer/match/result.h"
+#include "base/test_support/sanitized.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -124,7 +125,7 @@ class PeriodTest : public ::testing::TestWithParam<GrammarCase> {};
 TEST_P(PeriodTest, FindsEachStepWhateverIsInserted) {
   for (const double probability : {0.0, 0.02, 0.1}) {
     for (const Inserted where : {Inserted::kInSteps, Inserted::kBeforeTokens}) {
-      for (uint32_t seed = 1; seed <= 5; ++seed) {
+      for (uint32_t seed = 1; seed <= (kSanitized ? 2 : 5); ++seed) {
         const Sequence sequence = dense(made(GetParam().step, probability, where, seed));
         const auto period = find_period(sequence.tokens, sequence.times);
         const auto what = ::testing::Message()

@@ -21,6 +21,8 @@ GUI = BIN / "dprof-gui"
 MS = 1_000_000
 ATTEMPTS = 3
 QUIET_CORES = 0.3
+# Of the trainer: 6 s in which its ranks mostly sleep.
+IN_NO_HURRY = ("--steps", 200, "--batch", 4, "--inject", "forward:rank=0,ms=30")
 CONVNET_GRADIENT_BYTES = 108_400  # 27,100 parameters of 4 bytes, in one bucket
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 
 import support
-from support import DPROF, HERE, MS, TRAINER, EndToEnd, Trace
+from support import DPROF, HERE, IN_NO_HURRY, MS, TRAINER, EndToEnd, Trace
 
 ENDLESS = 1_000_000  # steps; the case ends it
 
@@ -61,7 +61,7 @@ class Accidents(EndToEnd):
         self.need_trainer()
         codes = self.folder / "codes.txt"
         recorder = self.start(DPROF, "record", "-o", self.run_folder, "--", sys.executable, HERE / "two_ranks.py", codes,
-                              TRAINER, "--steps", 200)
+                              TRAINER, *IN_NO_HURRY)
         support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
         os.kill(support.recorder_of(recorder), signal.SIGKILL)
         support.wait_until(lambda: support.recorder_of(recorder) is None, 10, "the recorder has ended")
@@ -83,7 +83,7 @@ class Accidents(EndToEnd):
         """With -n their output goes through dprof, too: they must be able to write on without it."""
         self.need_trainer()
         truth = self.folder / "truth.json"
-        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", TRAINER, "--steps", 200, "--log-every",
+        recorder = self.start(DPROF, "record", "-n", 2, "-o", self.run_folder, "--", TRAINER, *IN_NO_HURRY, "--log-every",
                               5, "--truth", truth)
         support.wait_until(lambda: self.steps_so_far() > 20, 30, "20 recorded steps")
         os.kill(support.recorder_of(recorder), signal.SIGKILL)

@@ -16,6 +16,6 @@ class CiExample(EndToEnd):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_a_change_that_loads_slowly_fails(self):
-        done = self.pipeline("--augment", 200)
+        done = self.pipeline("--augment", 80)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("input", done.stdout)

@@ -113,13 +113,13 @@ class RecordedRun(EndToEnd):
         self.need_trainer()
         plain = self.folder / "plain.json"
         port = str(support.free_port())
-        ranks = [self.start(TRAINER, "--steps", 40, "--truth", plain, RANK=str(r), WORLD_SIZE="2", LOCAL_RANK=str(r),
+        ranks = [self.start(TRAINER, "--steps", 15, "--truth", plain, RANK=str(r), WORLD_SIZE="2", LOCAL_RANK=str(r),
                             MASTER_ADDR="127.0.0.1", MASTER_PORT=port) for r in (0, 1)]
         for process in ranks:
             self.assertEqual(process.wait(timeout=60), 0)
         want = json.loads(plain.read_text())["ranks"][0]["checksum"]
         for detail in ("light", "standard", "full"):
-            truth = self.record_trainer("--steps", 40, options=("--detail", detail), run=self.folder / detail)
+            truth = self.record_trainer("--steps", 15, options=("--detail", detail), run=self.folder / detail)
             self.assertEqual([rank["checksum"] for rank in truth["ranks"]], [want, want], detail)
 
     def test_full_detail_has_every_operator(self):

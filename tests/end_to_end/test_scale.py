@@ -15,6 +15,7 @@ CULPRIT = 517
 # Four times what it takes, with ten steps of it; the program itself apart.
 MOST_PER_RANK = 600_000
 PROGRAM = 60_000_000
+MOST_OF_A_PAGE = 2_000_000
 
 
 class Scale(EndToEnd):
@@ -28,6 +29,7 @@ class Scale(EndToEnd):
         return (self.folder / "out").read_text(), usage.ru_maxrss * 1024
 
     def test_throttled_rank_of_1024_is_named_within_memory(self):
+        """The page of so many ranks is small, and says what it leaves out."""
         self.need(SYNTH)
         run = self.folder / "run"
         done = self.command(SYNTH, "-o", run, "--ranks", RANKS, "--hosts", RANKS // 8, "--shape", "gpu", "--technique",
@@ -38,6 +40,10 @@ class Scale(EndToEnd):
             report, peak = self.peak_of(DPROF, "report", run, "--format", "json")
             self.assertEqual([one["rank"] for one in json.loads(report)["stragglers"]], [CULPRIT], what)
             self.assertLess(peak, PROGRAM + RANKS * MOST_PER_RANK, what)
+        page, _ = self.peak_of(DPROF, "report", run, "--format", "html")
+        self.assertLess(len(page), MOST_OF_A_PAGE)
+        for text in ("of 1,024 ranks", "are not drawn", "… and", f"rank {CULPRIT} holds everyone up"):
+            self.assertIn(text, page)
 
     def test_rank_that_did_not_join_is_reported_in_few_lines(self):
         """Flight-recorder dumps of a job that hangs."""

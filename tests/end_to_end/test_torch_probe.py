@@ -4,7 +4,7 @@ import os
 import pathlib
 import unittest
 
-from support import BIN, DPROF, EndToEnd
+from support import BIN, DPROF, IN_NO_HURRY, EndToEnd
 
 # Layout of 2.N -> what differs in 2.11.
 OTHERS = {"6": "IValue's list", "9": "ProcessGroup's back ends", "13": "TensorImpl's number of elements"}
@@ -24,6 +24,10 @@ class TorchProbe(EndToEnd):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip()
 
+    def record_for_six_seconds(self, cache):
+        """The trainer's operators come after the verdict, as if its build were not known."""
+        self.record_trainer(*IN_NO_HURRY, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
+
     def test_its_own_layout_fits(self):
         self.assertEqual(self.probe(), "fits")
 
@@ -34,10 +38,9 @@ class TorchProbe(EndToEnd):
         self.assertEqual(self.probe(DPROF_TORCH_LAYOUT="5"), "differs it is older than 2.6")
 
     def test_a_recording_asks_once_and_keeps_the_verdict(self):
-        """As if the build were not known: the trainer's operators come after the verdict."""
         cache = self.folder / "cache"
         for _ in range(2):
-            self.record_trainer("--steps", 200, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
+            self.record_for_six_seconds(cache)
             for rank in (0, 1):
                 self.assertEqual(self.trace(rank).meta["torch_source"], "on")
         kept = list((cache / "dprof/torch").iterdir())
@@ -48,7 +51,7 @@ class TorchProbe(EndToEnd):
         cache = self.folder / "cache"
         cache.write_text("no folder")
         for _ in range(2):
-            self.record_trainer("--steps", 200, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
+            self.record_for_six_seconds(cache)
             self.assertEqual(self.trace(0).meta["torch_source"], "on")
         self.assertEqual(cache.read_text(), "no folder")
 
