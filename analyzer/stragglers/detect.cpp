@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
+#include <span>
 
 #include "analyzer/stragglers/shape.h"
 #include "analyzer/vocabulary/thresholds.h"
@@ -163,7 +163,7 @@ class Detector {
   }
 
   [[nodiscard]] bool stands_out_in_a_kind(size_t rank) const {
-    return std::ranges::any_of(views_ | std::views::drop(1), [&](const View& view) {
+    return std::ranges::any_of(std::span(views_).subspan(1), [&](const View& view) {
       const Series& series = (*view.excess)[rank];
       return lasts(series, scale_.threshold_ns) && stands_out(view, rank, series);
     });

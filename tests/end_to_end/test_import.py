@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of other tools, from the command line."""
 import sqlite3
+import sys
 
-from support import DPROF, EndToEnd
+from support import DPROF, ROOT, EndToEnd
+
+FLIGHT_DUMPS = ROOT / "bench" / "flight_dumps.py"
 
 EXPORT = """
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -80,3 +83,22 @@ class ImportNsight(EndToEnd):
         done = self.command(DPROF, "import", report, "-o", self.folder / "other")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("nsys export --type sqlite", done.stderr)
+
+
+class ImportFlightRecorder(EndToEnd):
+    def test_rank_that_did_not_join_is_reported_in_few_lines(self):
+        """Flight-recorder dumps of a job that hangs."""
+        dumps, run = self.folder / "dumps", self.folder / "run"
+        done = self.command(sys.executable, FLIGHT_DUMPS, dumps, "--ranks", 256, "--missing", 77, "--calls", 24)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.command(DPROF, "import", dumps, "-o", run)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("256 files: flight_recorder", done.stderr)
+        self.assertLess(len(done.stderr.splitlines()), 10)
+        done = self.command(DPROF, "report", run, "--sections", "none")
+        report = " ".join(done.stdout.split())
+        self.assertIn("for rank 77, which never called it", report)
+        self.assertNotIn("exit code", report, "dumps do not say how processes ended")
+        self.assertNotIn("for 0 ns", report, "nor how long a rank waited")
+        self.assertIn("ranks 0–76, 78–255: running", report)
+        self.assertLessEqual(len(done.stdout[done.stdout.index("HANG"):].split("\n\n")[0].splitlines()), 20)
