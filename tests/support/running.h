@@ -32,7 +32,7 @@ class Running {
   enum class Group { kOurs, kOwn };
   Running(const TemporaryFolder& scratch, const std::vector<std::string>& arguments,
           Group group = Group::kOurs)
-      : out_(scratch.path() / "stdout"), err_(scratch.path() / "stderr") {
+      : out_(scratch.path() / "stdout"), err_(scratch.path() / "stderr"), group_(group) {
     pid_ = fork();
     if (pid_ != 0) return;
     const int out = open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -51,7 +51,7 @@ class Running {
   }
   ~Running() {
     if (pid_ > 0) {
-      kill(pid_, SIGKILL);
+      kill(group_ == Group::kOwn ? -pid_ : pid_, SIGKILL);
       waitpid(pid_, nullptr, 0);
     }
   }
@@ -87,6 +87,7 @@ class Running {
 
  private:
   std::filesystem::path out_, err_;
+  Group group_;
   pid_t pid_ = 0;
 };
 
