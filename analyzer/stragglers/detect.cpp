@@ -79,7 +79,6 @@ class Detector {
       views_.push_back(view([&](size_t r, size_t s) { return work_.kind_ns[r][s][k]; },
                             &excess_.by_kind[k], computes(k) ? scale_.prior : limit::kHostPrior));
     }
-    compare_with_the_rest();
     set_floor();
   }
 
@@ -87,6 +86,7 @@ class Detector {
 
   std::vector<Suspect> run() {
     const size_t ranks = work_.own_ns.size();
+    compare_with_the_rest();
     find_spikes();
     std::vector<Suspect> suspects;
     for (size_t r = 0; r < ranks; ++r) {
@@ -179,10 +179,11 @@ class Detector {
       std::vector<size_t> slow;
       std::vector<size_t> rest;
       for (const size_t r : roles_.sets[set]) {
-        if (roles_.set_of[r] == set) (stands_out_in_a_kind(r) ? slow : rest).push_back(r);
+        (stands_out_in_a_kind(r) ? slow : rest).push_back(r);
       }
       if (rest.empty() || slow.size() < 2 || 2 * (slow.size() - 1) < slow.size() + rest.size() - 1)
         continue;
+      std::erase_if(slow, [&](size_t r) { return roles_.set_of[r] != set; });  // judged elsewhere
       std::vector<double> typical;
       for (const size_t r : rest) typical.push_back(views_.front().typical[r]);
       const double differ =

@@ -407,9 +407,8 @@ class Judge {
         "{} own work is {} per step beyond {}, in {} of {} steps",
         first.rank ? fmt::format("rank {}'s", *s.rank) : "the slowest rank's",
         format_ms({s.own_delay_ns}),
-        first.beyond_rest
-            ? "the median of its peers without the other slow ones, each slow in a way of its own"
-            : "its peers' median",
+        first.beyond_rest ? "the median of those peers that are not slow in ways of their own"
+                          : "its peers' median",
         first.when.size(), work_.steps.size()));
     by.insert(by.end(), group.cause.reasons.begin(), group.cause.reasons.end());
     if (first.chance > limit::kChance) {

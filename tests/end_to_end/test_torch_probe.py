@@ -25,7 +25,7 @@ class TorchProbe(EndToEnd):
         return done.stdout.strip()
 
     def record_for_six_seconds(self, cache):
-        """The trainer's operators come after the verdict, as if its build were not known."""
+        """As if the build of LibTorch were not known: long enough for the verdict, and for operators after it."""
         self.record_trainer(*IN_NO_HURRY, options=["--overwrite"], DPROF_TORCH_TRUST="none", XDG_CACHE_HOME=str(cache))
 
     def test_its_own_layout_fits(self):

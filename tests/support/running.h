@@ -51,7 +51,8 @@ class Running {
   }
   ~Running() {
     if (pid_ > 0) {
-      kill(group_ == Group::kOwn ? -pid_ : pid_, SIGKILL);
+      kill(pid_, SIGKILL);
+      if (group_ == Group::kOwn) kill(-pid_, SIGKILL);
       waitpid(pid_, nullptr, 0);
     }
   }
