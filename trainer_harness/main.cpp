@@ -29,6 +29,8 @@ constexpr const char* kAbout =
     "rank and sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; --spawn N does so itself;\n"
     "without either it is a single process.";
 
+int run_program(const std::vector<std::string>& arguments);
+
 int run(const Options& options, const std::vector<std::string>& arguments) {
   if (options.launch.list) {
     std::cout << list_text(trainable_models(), slow_link_means());
@@ -46,28 +48,21 @@ int run(const Options& options, const std::vector<std::string>& arguments) {
     }
     if (options.launch.spawn) {
       check_options(options, {true, *options.launch.spawn * options.launch.nodes.value_or(1)});
-      return spawn_ranks(options, arguments);
+      return spawn_ranks(options, arguments, run_program);
     }
   }
   run_trainer(options);
   return 0;
 }
 
-}  // namespace
-}  // namespace dprof::trainer_harness
-
-int main(int argc, char** argv) {
-  using namespace dprof::trainer_harness;
+int run_program(const std::vector<std::string>& arguments) {
   constexpr int kFailed = 1;
-
-  // As in Python: a rank that writes to one that is gone fails with a message, not without a word.
-  (void)std::signal(SIGPIPE, SIG_IGN);
   CLI::App app(kAbout, "dprof-trainer");
   try {
     Options options;
     declare_options(app, options);
-    app.parse(argc, argv);
-    return run(options, std::vector<std::string>(argv + 1, argv + argc));
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return run(options, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     log_error(std::string(error.what()) + "\nhint: dprof-trainer --help lists the options");
@@ -79,4 +74,13 @@ int main(int argc, char** argv) {
     log_error(error.what());
     return kFailed;
   }
+}
+
+}  // namespace
+}  // namespace dprof::trainer_harness
+
+int main(int argc, char** argv) {
+  // As in Python: a rank that writes to one that is gone fails with a message, not without a word.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  return dprof::trainer_harness::run_program(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -152,6 +152,14 @@ class EndToEnd(unittest.TestCase):
         self.record(TRAINER, "--truth", truth, *arguments, ranks=ranks, **how)
         return json.loads(truth.read_text())
 
+    def spawned(self, *arguments, ranks=2, want=0, timeout=100, **environment):
+        """What dprof-trainer's ranks print, all of them started by one process: it loads LibTorch once. 0 ranks: a single
+        process."""
+        launch = ("--spawn", ranks) if ranks else ()
+        done = self.command(TRAINER, *launch, *arguments, timeout=timeout, **environment)
+        self.assertEqual(done.returncode, want, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
     def trace(self, rank, run=None):
         trace = Trace((run or self.run_folder) / f"rank-{rank:05}.dprof")
         self.traces.append(trace)

@@ -43,12 +43,10 @@ class Parallel(EndToEnd):
         return ended
 
     def train(self, *arguments, ranks=2):
-        """Trains to the end; gives the truth and what rank 0 said."""
+        """Trains to the end; gives the truth and what the ranks said."""
         truth = self.folder / "truth.json"
-        ended = self.end_of(self.start_ranks(*arguments, "--truth", truth, ranks=ranks))
-        for code, output, errors in ended:
-            self.assertEqual(code, 0, output + errors)
-        return json.loads(truth.read_text()), ended[0][1]
+        said = self.spawned(*arguments, "--truth", truth, ranks=ranks if ranks > 1 else 0)
+        return json.loads(truth.read_text()), said
 
     def trained(self, *arguments, ranks=2, name="model"):
         """The parameters that a training ends with."""

@@ -17,10 +17,7 @@ class Case(EndToEnd):
     def train(self, *arguments, ranks=2, want=0):
         """Every rank's account of a training, and what was printed. 0 ranks: one process without any."""
         truth = self.folder / "truth.json"
-        launch = ("--spawn", ranks) if ranks else ()
-        done = self.command(TRAINER, *launch, "--truth", truth, "--loss-every", 1, *arguments)
-        self.assertEqual(done.returncode, want, done.stdout + done.stderr)
-        self.output = done.stdout + done.stderr
+        self.output = self.spawned("--truth", truth, "--loss-every", 1, *arguments, ranks=ranks, want=want)
         return json.loads(truth.read_text())["ranks"] if want == 0 else None
 
     def train_equally(self, *arguments, ranks=2):

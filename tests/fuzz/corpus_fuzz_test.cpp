@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled into each target's test: gives it the inputs of its corpus, then changed ones.
 //
-//   DPROF_FUZZ_SECONDS   how long (default: 8 with AddressSanitizer, else 1)
+//   DPROF_FUZZ_SECONDS   how long (default: 3 with AddressSanitizer, else 1)
 //   DPROF_FUZZ_SEED      of the changes (default 1)
 //   DPROF_FUZZ_INPUT     a file that always holds the latest input: what is left there is to blame
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/in_time.h"
 #include "tests/support/paths.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
@@ -33,7 +34,7 @@ constexpr size_t kLongest = 1 << 17;
 constexpr auto kSlow = std::chrono::seconds(20);  // one input that takes so long is a fault, too
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr int64_t kDefaultSeconds = 8;
+constexpr int64_t kDefaultSeconds = dprof::fuzz::kBudget.count();
 #else
 constexpr int64_t kDefaultSeconds = 1;
 #endif

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/wire/record.h"
+#include "tests/fuzz/in_time.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -15,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace dprof::recorder {
 namespace {
 
+using fuzz::in_time;
 constexpr size_t kBeforeSlots = 32 + 256;  // what drain_fuzz.cpp takes for directory and arena
-constexpr std::chrono::seconds kBudget{8};
 
 // Every kind that there is, those of one source beside each other, and one of no source.
 constexpr uint16_t kKinds[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17,
@@ -54,8 +55,8 @@ std::vector<uint8_t> almost_right(std::mt19937& random, size_t slots) {
 
 TEST(DrainFuzzTest, NoiseDoesNoHarm) {
   std::mt19937 random(20260131);
-  const auto until = std::chrono::steady_clock::now() + kBudget;
-  for (int i = 0; i < 300 && std::chrono::steady_clock::now() < until; ++i) {
+  const auto from = std::chrono::steady_clock::now();
+  for (int i = 0; i < 300 && in_time(from); ++i) {
     const std::vector<uint8_t> input = random_bytes(random, random() % 20000);
     ASSERT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0);
   }
@@ -63,8 +64,8 @@ TEST(DrainFuzzTest, NoiseDoesNoHarm) {
 
 TEST(DrainFuzzTest, RecordsThatAreAlmostRightDoNoHarm) {
   std::mt19937 random(5246);
-  const auto until = std::chrono::steady_clock::now() + kBudget;
-  for (int i = 0; i < 600 && std::chrono::steady_clock::now() < until; ++i) {
+  const auto from = std::chrono::steady_clock::now();
+  for (int i = 0; i < 600 && in_time(from); ++i) {
     const std::vector<uint8_t> input = almost_right(random, random() % 600);
     ASSERT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0);
   }
@@ -73,8 +74,8 @@ TEST(DrainFuzzTest, RecordsThatAreAlmostRightDoNoHarm) {
 // One source's records alone meet each other more often.
 TEST(DrainFuzzTest, RecordsOfOneSourceDoNoHarm) {
   std::mt19937 random(9211);
-  const auto until = std::chrono::steady_clock::now() + kBudget;
-  for (int i = 0; i < 400 && std::chrono::steady_clock::now() < until; ++i) {
+  const auto from = std::chrono::steady_clock::now();
+  for (int i = 0; i < 400 && in_time(from); ++i) {
     std::vector<uint8_t> input = almost_right(random, 400);
     const uint16_t first = i % 2 == 0 ? 10 : 30;
     for (size_t at = kBeforeSlots; at + wire::kSlotBytes <= input.size(); at += wire::kSlotBytes) {

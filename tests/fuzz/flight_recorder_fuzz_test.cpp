@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/import/flight_recorder/dump.h"
+#include "tests/fuzz/in_time.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -14,11 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace dprof::analyzer {
 namespace {
 
-constexpr std::chrono::seconds kBudget{8};
-
-bool in_time(std::chrono::steady_clock::time_point from) {
-  return std::chrono::steady_clock::now() - from < kBudget;
-}
+using fuzz::in_time;
 
 void give(const std::string& input) {
   ASSERT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size()),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/wire/hello.h"
+#include "tests/fuzz/in_time.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -15,11 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace dprof::recorder {
 namespace {
 
-constexpr std::chrono::seconds kBudget{8};
-
-bool in_time(std::chrono::steady_clock::time_point from) {
-  return std::chrono::steady_clock::now() - from < kBudget;
-}
+using fuzz::in_time;
 
 std::vector<uint8_t> random_bytes(std::mt19937& random, size_t size) {
   std::vector<uint8_t> bytes(size);

@@ -8,16 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "tests/fuzz/in_time.h"
+
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
 
-constexpr std::chrono::seconds kBudget{8};
-
-bool in_time(std::chrono::steady_clock::time_point from) {
-  return std::chrono::steady_clock::now() - from < kBudget;
-}
+using dprof::fuzz::in_time;
 
 int feed(std::string_view text) {
   return LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());

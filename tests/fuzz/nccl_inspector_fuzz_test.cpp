@@ -6,22 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/in_time.h"
+
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr std::chrono::seconds kBudget{8};
+using fuzz::in_time;
 constexpr const char* kGood =
     R"({"header": {"id": "0x1f", "rank": 2, "n_ranks": 8}, "metadata": {"dump_timestamp_us": 1748030377748202,
         "hostname": "h", "pid": 1}, "coll_perf": {"coll": "AllReduce", "coll_sn": 7,
         "coll_msg_size_bytes": 4096, "coll_exec_time_us": 61, "event_trace_ts":
         {"coll_start_ts": 5, "kernel_events": [{"kernel_start_ts": 6}]}}})";
-
-bool in_time(std::chrono::steady_clock::time_point from) {
-  return std::chrono::steady_clock::now() - from < kBudget;
-}
 
 void give(const std::string& input) {
   ASSERT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size()),

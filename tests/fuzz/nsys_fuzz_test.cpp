@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "tests/fuzz/in_time.h"
 #include "tests/support/paths.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
 
-constexpr std::chrono::seconds kBudget{8};
+using dprof::fuzz::in_time;
 
 int feed(const std::string& bytes) {
   return LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -38,7 +39,7 @@ TEST(NsysFuzzTest, OddValuesDoNoHarm) {
   const std::string bytes = sound();
   std::mt19937 random(90701);
   const auto from = std::chrono::steady_clock::now();
-  for (int i = 0; i < 2000 && std::chrono::steady_clock::now() - from < kBudget; ++i) {
+  for (int i = 0; i < 2000 && in_time(from); ++i) {
     std::string odd = bytes;
     for (size_t hits = 1 + random() % 8; hits > 0; --hits) {
       const size_t at = 100 + random() % (odd.size() - 100);
@@ -51,8 +52,7 @@ TEST(NsysFuzzTest, OddValuesDoNoHarm) {
 TEST(NsysFuzzTest, EveryCutDoesNoHarm) {
   const std::string bytes = sound();
   const auto from = std::chrono::steady_clock::now();
-  for (size_t length = 0;
-       length < bytes.size() && std::chrono::steady_clock::now() - from < kBudget; length += 997)
+  for (size_t length = 0; length < bytes.size() && in_time(from); length += 997)
     ASSERT_EQ(feed(bytes.substr(0, length)), 0) << length;
 }
 

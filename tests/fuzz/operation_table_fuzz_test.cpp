@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/in_time.h"
+
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace dprof::analyzer {
 namespace {
 
-constexpr std::chrono::seconds kBudget{5};
+using fuzz::in_time;
 constexpr const char* kGood = R"([
 {"name":"forward-compute","ph":"X","pid":0,"tid":0,"ts":10.5,"dur":5,"args":{"step":1,"model_chunk":0,"mb_id":0,"seq_id":0}},
 {"name":"forward-send","ph":"X","pid":0,"tid":1,"ts":16,"dur":2,"args":{"step":1,"model_chunk":-1,"seq_id":0}},
@@ -20,10 +22,6 @@ constexpr const char* kGood = R"([
 {"name":"thread_name","ph":"M","pid":0,"tid":0,"args":{"name":"PP rank 0, TP rank 0, compute"}},
 {"name":"thread_name","ph":"M","pid":0,"tid":1,"args":{"name":"PP rank 0, TP rank 0, pp-comm"}},
 {"name":"thread_name","ph":"M","pid":0,"tid":3,"args":{"name":"PP rank 1, TP rank 0, pp-comm"}}])";
-
-bool in_time(std::chrono::steady_clock::time_point from) {
-  return std::chrono::steady_clock::now() - from < kBudget;
-}
 
 void give(const std::string& input) {
   ASSERT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size()),

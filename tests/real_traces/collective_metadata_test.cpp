@@ -22,7 +22,7 @@ std::vector<CollectiveRow> collectives_of(const schema::TraceReader& trace) {
 }
 
 TEST(CollectiveMetadataTest, KernelsCarryTheirGroupAndSize) {
-  const Imported imported({"collective_metadata/nccl_data.json.gz"});
+  const Imported& imported = imported_once({"collective_metadata/nccl_data.json.gz"});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::map<Function, int64_t> count;
@@ -54,7 +54,7 @@ TEST(CollectiveMetadataTest, KernelsCarryTheirGroupAndSize) {
 }
 
 TEST(CollectiveMetadataTest, RcclIsReadLikeNccl) {
-  const Imported imported({"mi300_ddp/resnet_act_checkpoint.json.gz"});
+  const Imported& imported = imported_once({"mi300_ddp/resnet_act_checkpoint.json.gz"});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::map<Function, int64_t> count;

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(FlightRecorderTraceTest, EveryEntryIsARow) {
-  const Imported imported({"flight_recorder_16rank/gpu_error_1st"});
+  const Imported& imported = imported_once({"flight_recorder_16rank/gpu_error_1st"});
   DPROF_SKIP_IF_ABSENT(imported);
   ASSERT_EQ(imported.summary().files.size(), 16U);
   int64_t rows = 0;
@@ -45,7 +45,7 @@ TEST(FlightRecorderTraceTest, EveryEntryIsARow) {
 }
 
 TEST(FlightRecorderTraceTest, TheFailedGpusAreTheCulpritsAndOneIsMissing) {
-  const Imported imported({"flight_recorder_16rank/gpu_error_1st"});
+  const Imported& imported = imported_once({"flight_recorder_16rank/gpu_error_1st"});
   DPROF_SKIP_IF_ABSENT(imported);
   const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
   ASSERT_TRUE(run.ok()) << run.error().what;

@@ -9,7 +9,6 @@
 #include "analyzer/breakdown/gpu_rows.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -28,16 +27,6 @@ using analyzer::RankGpuRows;
 using analyzer::RowFilter;
 
 // --- the file itself, by a plain parser ---
-
-std::string content_of(const std::filesystem::path& path) {
-  std::string text;
-  gzFile file = gzopen(path.c_str(), "rb");
-  char block[1 << 16];
-  for (int n = 0; (n = gzread(file, block, sizeof block)) > 0;)
-    text.append(block, static_cast<size_t>(n));
-  gzclose(file);
-  return text;
-}
 
 // Numbers after `key` become strings: a double cannot hold the nanoseconds of a date.
 void quote_numbers(std::string& text, const std::string& key) {
@@ -84,11 +73,14 @@ struct FileRows {
   int64_t last_step = INT64_MIN;
 };
 
-FileRows read(const std::string& file) {
+const FileRows& read(const std::string& file) {
+  static std::map<std::string, FileRows> files;
+  const auto [at, is_new] = files.try_emplace(file);
+  FileRows& rows = at->second;
+  if (!is_new) return rows;
   std::string text = content_of(shared_traces() / file);
   for (const char* key : {"\"ts\":", "\"dur\":"}) quote_numbers(text, key);
   const nlohmann::json all = nlohmann::json::parse(text);
-  FileRows rows;
   for (const nlohmann::json& event : all["traceEvents"]) {
     if (event.value("ph", "") != "X" || !event.contains("args")) continue;
     const std::string category = event.value("cat", "");
@@ -190,7 +182,7 @@ constexpr const char* kMi300 = "mi300_ddp/resnet_act_checkpoint.json.gz";
 constexpr const char* kH100 = "h100_inference/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz";
 
 TEST(RealGpuRowsTest, EightRanksEqualIntervalArithmetic) {
-  const Imported imported({"dlrm_8gpu"});
+  const Imported& imported = imported_once({"dlrm_8gpu"});
   DPROF_SKIP_IF_ABSENT(imported);
   const analyzer::GpuRows rows = rows_of(imported, RowFilter::kAll);
   ASSERT_EQ(rows.per_rank.size(), 8U);
@@ -213,9 +205,9 @@ TEST(RealGpuRowsTest, EveryModeOnOneRank) {
   for (const char* file : {"nanosecond_times/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
                            "collective_metadata/nccl_data.json.gz", kMi300, kH100}) {
     SCOPED_TRACE(file);
-    const Imported imported({file});
+    const Imported& imported = imported_once({file});
     DPROF_SKIP_IF_ABSENT(imported);
-    const FileRows rows = read(file);
+    const FileRows& rows = read(file);
     compare(rows_of(imported, RowFilter::kAll).per_rank.at(0), expected_of(rows.gpu, false));
     std::vector<FileRow> linked = rows.gpu;
     std::erase_if(linked, [&](const FileRow& r) {
@@ -244,7 +236,7 @@ TEST(RealGpuRowsTest, EveryModeOnOneRank) {
 }
 
 TEST(RealGpuRowsTest, InferenceIsThatOfItsTable) {
-  const Imported imported({kH100});
+  const Imported& imported = imported_once({kH100});
   DPROF_SKIP_IF_ABSENT(imported);
   const RankGpuRows rows = rows_of(imported, RowFilter::kLinked).per_rank.at(0);
   const std::string table = "h100_inference/gpu_timeline.csv";
@@ -259,7 +251,7 @@ TEST(RealGpuRowsTest, InferenceIsThatOfItsTable) {
 // The tool divides by whether a kernel belongs to a recomputed forward; together these are all. It
 // goes by the file's flow events, which this recording has for no memset: those are taken out here.
 TEST(RealGpuRowsTest, TrainingOnMi300IsThatOfItsTable) {
-  const Imported imported({kMi300});
+  const Imported& imported = imported_once({kMi300});
   DPROF_SKIP_IF_ABSENT(imported);
   const RankGpuRows rows = rows_of(imported, RowFilter::kLinked).per_rank.at(0);
   const std::string table = "mi300_ddp/gpu_timeline.csv";
@@ -267,7 +259,7 @@ TEST(RealGpuRowsTest, TrainingOnMi300IsThatOfItsTable) {
   expect_near(rows.communication_ns, from_table(table, "total_comm_time", "False"));
   expect_near(rows.memory_ns, from_table(table, "total_memcpy_time", "False"));
 
-  const FileRows file = read(kMi300);
+  const FileRows& file = read(kMi300);
   const auto linked = [&](const FileRow& r) {
     return r.correlation && file.called.contains(*r.correlation);
   };
@@ -321,7 +313,7 @@ KernelGroups table_of_kernels() {
 }
 
 TEST(RealAttributionTest, KernelsBelongToTheOperatorsOfTheTable) {
-  const Imported imported({kH100});
+  const Imported& imported = imported_once({kH100});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::vector<analyzer::NestedRange> ranges;
@@ -366,7 +358,7 @@ TEST(RealAttributionTest, KernelsBelongToTheOperatorsOfTheTable) {
 TEST(RealBreakdownTest, PiecesAreAnExactPartitionAndBusyAsCounted) {
   for (const char* file : {"dlrm_8gpu", "collective_metadata/nccl_data.json.gz", kMi300, kH100}) {
     SCOPED_TRACE(file);
-    const Imported imported({file});
+    const Imported& imported = imported_once({file});
     DPROF_SKIP_IF_ABSENT(imported);
     const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
     ASSERT_TRUE(run.ok());

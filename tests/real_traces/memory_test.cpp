@@ -17,7 +17,8 @@ constexpr int64_t kPeakReserved = 2'629'828'608;
 constexpr int64_t kBefore = 1'003'059'712 - 18'317'312;
 
 TEST(RealMemoryTest, PeaksAreThoseOfTheAllocator) {
-  const Imported imported({"h100_inference/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"});
+  const Imported& imported =
+      imported_once({"h100_inference/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"});
   DPROF_SKIP_IF_ABSENT(imported);
   const Result<analyzer::Run> run = analyzer::open_run({imported.run()});
   ASSERT_TRUE(run.ok());

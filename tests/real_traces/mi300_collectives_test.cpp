@@ -53,7 +53,7 @@ struct Seen {
 };
 
 TEST(Mi300Test, CollectivesAreThoseOfTheTable) {
-  const Imported imported({"mi300_ddp/resnet_act_checkpoint.json.gz"});
+  const Imported& imported = imported_once({"mi300_ddp/resnet_act_checkpoint.json.gz"});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   std::map<Kind, Seen> seen;

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(word_of(test.param.function)); });
 
 TEST(InspectorImportTest, RecordsAreRows) {
-  const Imported imported({"nccl_inspector"});
+  const Imported& imported = imported_once({"nccl_inspector"});
   DPROF_SKIP_IF_ABSENT(imported);
   ASSERT_EQ(imported.summary().files.size(), 2U);
   const schema::TraceReader trace = imported.trace(4);

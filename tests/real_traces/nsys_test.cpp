@@ -149,7 +149,7 @@ void compare(const Original& original, int64_t process, const schema::TraceReade
 }
 
 void compare_file(const std::string& name) {
-  const Imported imported({"nsys_sqlite/" + name});
+  const Imported& imported = imported_once({"nsys_sqlite/" + name});
   DPROF_SKIP_IF_ABSENT(imported);
   EXPECT_FALSE(imported.summary().damaged);
   const Original original(shared_traces() / "nsys_sqlite" / name);

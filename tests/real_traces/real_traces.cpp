@@ -20,7 +20,7 @@ fs::path shared_traces() {
                         : fs::path(dprof::test_support::source_dir()) / ".." / "shared" / "traces";
 }
 
-Imported::Imported(std::initializer_list<std::string> files) {
+Imported::Imported(const std::vector<std::string>& files) {
   std::vector<fs::path> paths;
   for (const std::string& file : files) {
     paths.push_back(shared_traces() / file);
@@ -39,14 +39,23 @@ schema::TraceReader Imported::trace(int rank) const {
   return *std::move(reader);
 }
 
-std::map<std::pair<std::string, std::string>, int64_t> count_events(const fs::path& file) {
+const Imported& imported_once(const std::vector<std::string>& files) {
+  static std::map<std::vector<std::string>, Imported> known;
+  return known.try_emplace(files, files).first->second;
+}
+
+std::string content_of(const fs::path& file) {
   gzFile input = gzopen(file.c_str(), "rb");
   std::string text;
   std::string block(1 << 20, '\0');
   for (int got = 0; (got = gzread(input, block.data(), static_cast<unsigned>(block.size()))) > 0;)
     text.append(block, 0, static_cast<size_t>(got));
   gzclose(input);
-  const auto json = nlohmann::json::parse(text);
+  return text;
+}
+
+std::map<std::pair<std::string, std::string>, int64_t> count_events(const fs::path& file) {
+  const auto json = nlohmann::json::parse(content_of(file));
   std::map<std::pair<std::string, std::string>, int64_t> counts;
   for (const auto& event : json.is_array() ? json : json["traceEvents"])
     ++counts[{event.value("ph", ""), event.value("cat", "")}];

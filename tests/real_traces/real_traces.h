@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,7 +22,7 @@ std::filesystem::path shared_traces();
 class Imported {
  public:
   // Files or folders below shared_traces().
-  explicit Imported(std::initializer_list<std::string> files);
+  explicit Imported(const std::vector<std::string>& files);
 
   [[nodiscard]] bool absent() const { return absent_; }
   [[nodiscard]] const analyzer::ImportSummary& summary() const { return summary_; }
@@ -36,8 +35,15 @@ class Imported {
   analyzer::ImportSummary summary_;
 };
 
+// The same one for all cases of a program that ask for it: under a sanitizer these run in one
+// process, and an import takes seconds.
+const Imported& imported_once(const std::vector<std::string>& files);
+
 #define DPROF_SKIP_IF_ABSENT(imported) \
   if ((imported).absent()) GTEST_SKIP() << "the recordings are not in ../shared/traces"
+
+// The content of a file, plain or .gz.
+std::string content_of(const std::filesystem::path& file);
 
 // How many events a Chrome JSON file (plain or .gz) has of each (ph, cat), by a plain parser.
 std::map<std::pair<std::string, std::string>, int64_t> count_events(

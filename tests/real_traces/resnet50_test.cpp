@@ -78,7 +78,7 @@ std::vector<Interval> steps_of(const schema::TraceReader& trace,
 }
 
 TEST_P(Resnet50Test, StepsAndTheirParts) {
-  const Imported imported({GetParam().file});
+  const Imported& imported = imported_once({GetParam().file});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   const auto ranges = ranges_of(trace);
@@ -114,7 +114,7 @@ TEST_P(Resnet50Test, StepsAndTheirParts) {
 }
 
 TEST_P(Resnet50Test, Kernels) {
-  const Imported imported({GetParam().file});
+  const Imported& imported = imported_once({GetParam().file});
   DPROF_SKIP_IF_ABSENT(imported);
   std::map<std::string, std::array<int64_t, 4>> kernels;  // calls, sum, longest, shortest
   for (const NamedActivity& row : activities_of(imported.trace(0))) {
@@ -199,7 +199,7 @@ class OperatorSums {
 };
 
 TEST_P(Resnet50Test, Operators) {
-  const Imported imported({GetParam().file});
+  const Imported& imported = imported_once({GetParam().file});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   const auto activities = activities_of(trace);

@@ -80,7 +80,7 @@ class RowCountsTest : public ::testing::TestWithParam<FileCase> {};
 
 TEST_P(RowCountsTest, AreThoseOfTheFile) {
   const FileCase& c = GetParam();
-  const Imported imported({c.file});
+  const Imported& imported = imported_once({c.file});
   DPROF_SKIP_IF_ABSENT(imported);
   EXPECT_FALSE(imported.summary().damaged);
   const schema::TraceReader trace = imported.trace(0);
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A double has steps of 256 ns at this time: the file's three decimals must be read as text.
 TEST(NanosecondTimesTest, AreExact) {
-  const Imported imported({"nanosecond_times"});
+  const Imported& imported = imported_once({"nanosecond_times"});
   DPROF_SKIP_IF_ABSENT(imported);
   const schema::TraceReader trace = imported.trace(0);
   const int64_t zero = trace.meta_int("origin_realtime_ns").value_or(0);
@@ -115,7 +115,7 @@ TEST(NanosecondTimesTest, AreExact) {
 }
 
 TEST(DlrmTest, EightRanksAreFoundByContent) {
-  const Imported imported({"dlrm_8gpu"});
+  const Imported& imported = imported_once({"dlrm_8gpu"});
   DPROF_SKIP_IF_ABSENT(imported);
   ASSERT_EQ(imported.summary().files.size(), 8U);
   const Result<analyzer::Run> run = analyzer::open_run({imported.run()});

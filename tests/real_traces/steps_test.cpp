@@ -25,7 +25,7 @@ class RealStepsTest : public ::testing::TestWithParam<StepsCase> {};
 
 TEST_P(RealStepsTest, AreThoseOfTheProfiler) {
   const StepsCase& c = GetParam();
-  const Imported imported({c.file});
+  const Imported& imported = imported_once({c.file});
   DPROF_SKIP_IF_ABSENT(imported);
   const auto run = analyzer::open_run({imported.run()});
   ASSERT_TRUE(run.ok()) << run.error().what;

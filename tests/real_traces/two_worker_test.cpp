@@ -145,7 +145,7 @@ class TwoWorkerTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TwoWorkerTest, FiguresAreThoseOfTheTool) {
   const std::string folder = std::string("two_worker_small/") + GetParam();
-  const Imported imported({folder + "/worker0.json", folder + "/worker1.json"});
+  const Imported& imported = imported_once({folder + "/worker0.json", folder + "/worker1.json"});
   DPROF_SKIP_IF_ABSENT(imported);
   std::ifstream file(shared_traces() / "two_worker_small" / "expected.json");
   const json want = json::parse(file)[GetParam()];
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Kineto, TwoWorkerTest,
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(TwoWorkerAnnotationTest, AnAnnotationAloneIsACallThatWasNotObserved) {
-  const Imported imported(
+  const Imported& imported = imported_once(
       {"two_worker_small/distributed_nccl_user_annotation_has_communication/worker0.json"});
   DPROF_SKIP_IF_ABSENT(imported);
   const auto collectives = rows<CollectiveRow>(imported.trace(0));

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "trainer_harness/common/usage_error.h"
 #include "trainer_harness/launch/matrix.h"
@@ -120,6 +124,38 @@ TEST(ChildGroup, SaysWhoEndedAndHow) {
   EXPECT_EQ(event.ending.code, 137);
   EXPECT_EQ(event.ending.text(), "was killed by signal 9");
   EXPECT_EQ(group.children_left(), 0U);
+}
+
+TEST(ChildGroup, CallsAFunctionInAChild) {
+  ChildGroup group;
+  group.start([] { return std::atoi(std::getenv("DPROF_TEST_CODE")); }, {{"DPROF_TEST_CODE", "9"}});
+  EXPECT_EQ(group.wait_event().ending.code, 9);
+  EXPECT_EQ(std::getenv("DPROF_TEST_CODE"), nullptr) << "the child's alone";
+}
+
+TEST(ForkTest, IsLeftOutWhereAChildHasToBeginByItself) {
+  const auto with = [](const char* name, const char* value) {
+    setenv(name, value, 1);
+    const bool can = can_fork();
+    unsetenv(name);
+    return can;
+  };
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_FALSE(can_fork()) << "OpenMP would have this process's number of threads";
+  setenv("OMP_NUM_THREADS", "1", 1);
+  const bool has_gpu =
+      std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/kfd");
+  EXPECT_EQ(can_fork(), !has_gpu);
+  EXPECT_FALSE(with("LD_PRELOAD", "libdprof.so"));
+  EXPECT_FALSE(with("CUDA_INJECTION64_PATH", "libdprof.so"));
+  EXPECT_FALSE(with("NVTX_INJECTION64_PATH", "libdprof.so"));
+  std::atomic<bool> ends = false;
+  std::thread thread([&] { ends.wait(false); });
+  EXPECT_FALSE(can_fork()) << "a second thread";
+  ends = true;
+  ends.notify_one();
+  thread.join();
+  unsetenv("OMP_NUM_THREADS");
 }
 
 TEST(ChildGroup, MakesTheStubbornEnd) {

@@ -12,9 +12,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
+#include <iterator>
 #include <stdexcept>
 
 namespace dprof::trainer_harness {
@@ -23,9 +26,9 @@ namespace {
 constexpr int kCannotStart = 127;  // a shell's exit code for this
 constexpr std::chrono::seconds kGrace(5);
 
-[[noreturn]] void become(std::vector<char*>& arguments, const Variables& more,
-                         const std::filesystem::path& output, pid_t parent,
-                         const sigset_t& signals) {
+// In the child, before it does its own work.
+void prepare(const Variables& more, const std::filesystem::path& output, pid_t parent,
+             const sigset_t& signals) {
   if (!output.empty()) {
     const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     dup2(file, STDOUT_FILENO);
@@ -35,6 +38,10 @@ constexpr std::chrono::seconds kGrace(5);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kCannotStart);  // the parent died before prctl()
+}
+
+// Returns only if that fails, with the exit code.
+int become(std::vector<char*>& arguments) {
   execvp(arguments[0], arguments.data());
   const std::string line = std::string("dprof-trainer: cannot start ") + arguments[0] + ": " +
                            std::strerror(errno) + "\n";
@@ -66,20 +73,40 @@ ChildGroup::~ChildGroup() {
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
+void ChildGroup::fork_child(const std::function<int()>& program, const Variables& more,
+                            const std::filesystem::path& output) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    prepare(more, output, parent, before_);
+    std::exit(program());
+  }
+  if (child < 0) {
+    throw std::runtime_error(std::string("cannot fork: ") + std::strerror(errno) +
+                             "\nhint: the number of processes may be limited: ulimit -u");
+  }
+  children_.push_back(child);
+}
+
 void ChildGroup::start(const std::vector<std::string>& arguments, const Variables& more,
                        const std::filesystem::path& output) {
   std::vector<std::string> texts = arguments;
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) become(pointers, more, output, parent, before_);
-  if (child < 0) {
-    throw std::runtime_error(std::string("cannot fork: ") + std::strerror(errno) +
-                             "\nhint: the number of processes may be limited: ulimit -u");
-  }
-  children_.push_back(child);
+  fork_child([&] { return become(pointers); }, more, output);
+}
+
+void ChildGroup::start(const std::function<int()>& program, const Variables& more) {
+  std::fflush(nullptr);  // or the child would write it as well
+  const auto to_the_end = [&] {
+    const int code = program();
+    std::cout.flush();
+    std::fflush(nullptr);
+    _exit(code);  // LibTorch's static objects would be copied to be destroyed: a sixth of a second
+    return code;
+  };
+  fork_child(to_the_end, more, {});
 }
 
 size_t ChildGroup::children_left() const {
@@ -137,6 +164,18 @@ void ChildGroup::end_all() {
     waitpid(child, nullptr, 0);
     child = 0;
   }
+}
+
+bool can_fork() {
+  for (const char* name : {"LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    if (std::getenv(name) != nullptr) return false;
+  }
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::directory_iterator tasks("/proc/self/task", ignored);
+  return std::getenv("OMP_NUM_THREADS") != nullptr &&
+         std::distance(begin(tasks), end(tasks)) == 1 && !fs::exists("/dev/nvidiactl", ignored) &&
+         !fs::exists("/dev/kfd", ignored);
 }
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +38,9 @@ class ChildGroup {
   // empty, where this process's goes. The child dies with this process. Throws std::runtime_error.
   void start(const std::vector<std::string>& arguments, const Variables& more,
              const std::filesystem::path& output = {});
+  // The same for a function, called in the forked child; its result is the exit code. What this
+  // process has loaded is not loaded again. Only where can_fork().
+  void start(const std::function<int()>& program, const Variables& more);
 
   struct Event {
     std::optional<size_t> child;  // in start order; none: this process was asked to end
@@ -51,6 +55,8 @@ class ChildGroup {
   void end_all();
 
  private:
+  void fork_child(const std::function<int()>& program, const Variables& more,
+                  const std::filesystem::path& output);
   [[nodiscard]] std::optional<Event> reap();
   [[nodiscard]] std::optional<Event> request();
 
@@ -59,6 +65,11 @@ class ChildGroup {
   sigset_t before_;
   std::vector<pid_t> children_;  // 0: has ended
 };
+
+// Whether a fork of this process is as good as a new one: nothing that would have to begin in the
+// child by itself is loaded (LD_PRELOAD, injection into CUDA or NVTX, a GPU's driver, threads),
+// and OpenMP, which reads its variables when it is loaded, has read the children's.
+[[nodiscard]] bool can_fork();
 
 // The path of this program.
 [[nodiscard]] std::string own_program();

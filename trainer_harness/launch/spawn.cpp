@@ -42,10 +42,19 @@ struct Outcome {
 };
 
 // One attempt of all ranks.
-Outcome run_ranks(const std::vector<std::string>& command, const std::vector<Variables>& ranks,
-                  int first_rank) {
+Outcome run_ranks(const std::vector<std::string>& arguments, const Program& program,
+                  const std::vector<Variables>& ranks, int first_rank) {
+  std::vector<std::string> command = {own_program()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
   ChildGroup children;
-  for (const Variables& rank : ranks) children.start(command, rank);
+  const bool forks = can_fork();
+  for (const Variables& rank : ranks) {
+    if (forks) {
+      children.start([&] { return program(arguments); }, rank);
+    } else {
+      children.start(command, rank);
+    }
+  }
   while (children.children_left() > 0) {
     const ChildGroup::Event event = children.wait_event();
     if (!event.child) {
@@ -95,7 +104,8 @@ Variables rank_variables(const RankPlace& place, bool elastic, const std::string
   return variables;
 }
 
-int spawn_ranks(const Options& options, const std::vector<std::string>& arguments) {
+int spawn_ranks(const Options& options, const std::vector<std::string>& arguments,
+                const Program& program) {
   if (const std::optional<std::string> rank = process_environment("RANK")) {
     throw UsageError(fmt::format(
         "--spawn within rank {} of another launcher\nhint: leave --spawn out, or the launcher",
@@ -103,8 +113,7 @@ int spawn_ranks(const Options& options, const std::vector<std::string>& argument
   }
   const int nodes = options.launch.nodes.value_or(1);
   const int node = options.launch.node_rank.value_or(0);
-  std::vector<std::string> command = {own_program()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> ranks_arguments = arguments;
   int local_world = *options.launch.spawn;
   for (int attempt = 0;; ++attempt) {
     const auto [address, port] = meeting_place(nodes);
@@ -113,7 +122,7 @@ int spawn_ranks(const Options& options, const std::vector<std::string>& argument
       ranks.push_back(rank_variables({local, local_world, node, nodes, attempt},
                                      options.launch.elastic, address, port, process_environment));
     }
-    const Outcome outcome = run_ranks(command, ranks, node * local_world);
+    const Outcome outcome = run_ranks(ranks_arguments, program, ranks, node * local_world);
     const bool final =
         outcome.code == 0 || outcome.code == UsageError::kExitCode || outcome.asked_to_end;
     if (final || !options.launch.elastic) {
@@ -128,7 +137,7 @@ int spawn_ranks(const Options& options, const std::vector<std::string>& argument
     --local_world;
     log_error(fmt::format("restart {} of {}, with {} ranks, from {}", attempt + 1, kMostRestarts,
                           local_world, options.output.checkpoint.string()));
-    if (attempt == 0 && !options.output.resume) command.emplace_back("--resume");
+    if (attempt == 0 && !options.output.resume) ranks_arguments.emplace_back("--resume");
   }
 }
 

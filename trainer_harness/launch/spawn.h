@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--spawn N`: this program starts its ranks by executing itself, like Python's mp.spawn or a
 // Process per rank. Children forked after CUDA initialisation could not use it (mistake M23).
+// Without a GPU and without dprof, it forks them: LibTorch takes a third of a second to load.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,13 @@ struct RankPlace {
                                        const std::string& address, const std::string& port,
                                        const Environment& environment);
 
-// Starts the ranks with `arguments` (without the program), waits for them, and returns the exit
+// This program, as its main() runs it: arguments (without the program) to exit code.
+using Program = std::function<int(const std::vector<std::string>&)>;
+
+// Starts the ranks, each of them `program` with `arguments`, waits for them, and returns the exit
 // code of the first that failed, which ends the others, or 0 if none failed. With --elastic, it
 // restarts with one rank fewer after a lost rank. Throws UsageError and std::runtime_error.
-[[nodiscard]] int spawn_ranks(const Options& options, const std::vector<std::string>& arguments);
+[[nodiscard]] int spawn_ranks(const Options& options, const std::vector<std::string>& arguments,
+                              const Program& program);
 
 }  // namespace dprof::trainer_harness
