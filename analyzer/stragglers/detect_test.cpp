@@ -246,6 +246,27 @@ TEST(DetectTest, FewRanksByTurnsAreRotating) {
   }
 }
 
+TEST(DetectTest, TurnsOfSomeRanksAreNotThoseOfAll) {
+  for (const size_t some : {2, 3}) {
+    OwnWork work = work_of({.ranks = 8, .noise = 0.01, .spike_rate = 0}, 4);
+    for (size_t s = 0; s < 100; s += 4) work.own_ns[s / 4 % some][s] += kDetectStep / 2;
+    for (const Suspect& suspect : suspects_in(work))
+      EXPECT_NE(suspect.shape, Shape::kRotating) << some << " of 8 ranks";
+  }
+}
+
+// Of ten delays, each on any of 16 ranks, several ranks have two and many have none.
+TEST(DetectTest, FewTurnsAreNeverDealtOutEvenly) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    OwnWork work = work_of({.ranks = 16, .noise = 0.01, .spike_rate = 0}, seed);
+    std::mt19937_64 random(seed);
+    for (size_t s = 5; s < 100; s += 10) work.own_ns[random() % 16][s] += 2 * kDetectStep;
+    const std::vector<Suspect> suspects = suspects_in(work);
+    ASSERT_EQ(suspects.size(), 1U) << seed;
+    EXPECT_EQ(suspects.front().shape, Shape::kRotating) << seed;
+  }
+}
+
 // Too small for spikes, but the last rank leads by about as much in each step, which by chance it
 // does not.
 TEST(DetectTest, SmallDelaysByTurnsAreRotating) {

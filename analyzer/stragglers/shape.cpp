@@ -80,15 +80,18 @@ bool are_all_alike(const Series& excess, const std::vector<size_t>& spikes) {
   return most - least <= limit::kAlike * median(sizes);
 }
 
-// Probability of at least `least` of `n` events with probability p each.
+// Probability of `k` of `n` events with probability p each.
+double probability_of(size_t k, size_t n, double p) {
+  const auto all = static_cast<double>(n);
+  const auto x = static_cast<double>(k);
+  const double ways = std::lgamma(all + 1) - std::lgamma(x + 1) - std::lgamma(all - x + 1);
+  return std::exp(ways + x * std::log(p) + (all - x) * std::log1p(-p));
+}
+
+// Of at least `least` of them.
 double tail_of(size_t least, size_t n, double p) {
   double tail = 0;
-  for (size_t k = least; k <= n; ++k) {
-    const auto all = static_cast<double>(n);
-    const auto x = static_cast<double>(k);
-    const double ways = std::lgamma(all + 1) - std::lgamma(x + 1) - std::lgamma(all - x + 1);
-    tail += std::exp(ways + x * std::log(p) + (all - x) * std::log1p(-p));
-  }
+  for (size_t k = least; k <= n; ++k) tail += probability_of(k, n, p);
   return std::min(1.0, tail);
 }
 
@@ -119,16 +122,22 @@ bool is_a_size(const std::vector<Series>& excess, const std::vector<size_t>& amo
   return tail_of(here, here + lower, 0.5) <= limit::kChance;
 }
 
-// Evenness of the turns; 1 = all ranks have equally many, or as evenly as so few can be
-// distributed.
+double entropy_term(double share) { return share > 0 ? -share * std::log(share) : 0; }
+
+// Evenness of the turns; 1 = as even as if chance dealt them out, each to any rank: few turns are
+// never dealt out evenly. O(turns).
 double evenness_of(const std::vector<size_t>& counts) {
-  const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  const size_t turns = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  const auto all = static_cast<double>(turns);
+  const auto ranks = static_cast<double>(counts.size());
   double entropy = 0;
-  for (const size_t count : counts) {
-    const double p = static_cast<double>(count) / static_cast<double>(all);
-    if (p > 0) entropy -= p * std::log(p);
+  for (const size_t count : counts) entropy += entropy_term(static_cast<double>(count) / all);
+  double by_chance = 0;
+  for (size_t k = 1; k <= turns; ++k) {
+    by_chance +=
+        ranks * probability_of(k, turns, 1 / ranks) * entropy_term(static_cast<double>(k) / all);
   }
-  return entropy / std::log(static_cast<double>(std::min(all, counts.size())));
+  return entropy / by_chance;
 }
 
 // Whether the turns belong to all ranks, and to none in particular.

@@ -162,8 +162,9 @@ inline const Threshold kChanceOfAlike{
 inline const Threshold kSameInterval{"kSameInterval", 0.8, "of the spikes' distances",
                                      "that are one distance, for a periodic delay", "definition"};
 inline const Threshold kRotatingEntropy{
-    "kRotatingEntropy", 0.7, "of the evenest deal",
-    "evenness of turns; less, and only some of the ranks take turns", "definition"};
+    "kRotatingEntropy", 0.7, "of an even deal's",
+    "entropy of turns; less, and only some of the ranks take turns",
+    "definition; an even deal of so few turns has less, which is computed"};
 inline const Threshold kFavoured{
     "kFavoured", 3, "times its share",
     "of the turns: a rank with more is one in particular, if chance hardly gives it that",
