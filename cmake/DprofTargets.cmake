@@ -151,7 +151,7 @@ function(dprof_test name)
   endif()
   if(DPROF_SANITIZE)  # a process starts more slowly than most cases run: one for all
     add_test(NAME ${name} COMMAND ${name} --gtest_shuffle "--gtest_output=xml:${CMAKE_BINARY_DIR}/cases/${name}.xml")
-    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}" PROCESSORS 2)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "${arg_LABELS}" PROCESSORS 2)
   else()
     gtest_discover_tests(${name} EXTRA_ARGS --gtest_shuffle DISCOVERY_TIMEOUT 60
       TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" PROCESSORS 2)

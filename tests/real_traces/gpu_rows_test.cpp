@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -165,7 +166,7 @@ int64_t from_table(const std::string& file, const std::string& type, const std::
   for (std::string line; std::getline(table, line);) {
     if (!line.starts_with(type + ",") || !line.ends_with(last)) continue;
     const double ms = std::stod(line.substr(type.size() + 1));
-    return static_cast<int64_t>(ms * 1e6 + 0.5);
+    return std::llround(ms * 1e6);
   }
   ADD_FAILURE() << file << " has no " << type;
   return 0;
