@@ -223,8 +223,9 @@ TEST_F(DigestCache, WhereTheRunCannotBeWrittenTheUsersCacheIsUsed) {
 
 // A recorder stores it before the run is known.
 TEST_F(DigestCache, OneDigestServesEveryPlaceOnTheAxisAndEveryRank) {
-  const Result<RankDigest> here = cached_digest(trace());
+  ASSERT_TRUE(keep_digest(trace_path()).ok());
   const fs::file_time_type made = fs::last_write_time(kept());
+  const Result<RankDigest> here = cached_digest(trace());
   TraceFile moved = trace();
   moved.shift_ns += 1'000;
   moved.rank = 7;

@@ -65,7 +65,8 @@ def page(thresholds, kept):
     text = HEAD + table(["constant", "value", "unit", "what it decides", "source", "30 % less", "30 % more"], rows, {1})
     if about:
         dear = sorted({name.split("/")[0] for name, effect in found.items() if costs(effect)})
-        text += (f"\nFrom {about['runs']} generated runs (every {about['every']}th of the plan, seed {about['seed']}), "
+        part = "all" if about["every"] == 1 else f"every {about['every']}th"
+        text += (f"\nFrom {about['runs']} generated runs ({part} of the plan, seed {about['seed']}), "
                  f"of which {about['healthy']} are healthy.\nConstants that cost more than 2 points of precision, or of recall "
                  f"at 10 %: {', '.join(f'`{name}`' for name in dear) or 'none'}.\n")
     return text

@@ -27,9 +27,7 @@ class Parallel(EndToEnd):
     programs = (TRAINER,)
 
     def start_ranks(self, *arguments, ranks=2):
-        """Starts the ranks without any launcher; one rank is a single process."""
-        if ranks == 1:
-            return [self.start(TRAINER, *arguments)]
+        """Starts the ranks without any launcher."""
         port = str(support.free_port())
         return [self.start(TRAINER, *arguments, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
                            MASTER_ADDR="127.0.0.1", MASTER_PORT=port) for rank in range(ranks)]
@@ -155,11 +153,11 @@ class LoadBalance(Parallel):
 
     def test_the_slow_rank_is_given_less(self):
         _, said = self.train("--steps", 60, "--batch", 32, "--rebalance", 10, "--inject",
-                             "forward:rank=1,ms=30")
+                             "forward:rank=1,ms=100")  # more than a busy machine takes from the other
         divisions = [tuple(map(int, pair)) for pair in re.findall(r"samples per rank: (\d+), (\d+)", said)]
         self.assertEqual(len(divisions), 6, said)
         self.assertTrue(all(sum(division) == 64 for division in divisions), divisions)
-        self.assertLess(divisions[-1][1], 28, divisions)  # on a busy machine the others are slow as well
+        self.assertLess(divisions[-1][1], 24, divisions)
 
     def test_wrong_shares_are_refused(self):
         self.refused("--shares", "1,1,1", why="--shares")

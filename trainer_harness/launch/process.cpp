@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <stdexcept>
 
@@ -40,14 +39,17 @@ void prepare(const Variables& more, const std::filesystem::path& output, pid_t p
   if (getppid() != parent) _exit(kCannotStart);  // the parent died before prctl()
 }
 
-// Returns only if that fails, with the exit code.
+// Returns only where that fails: the exit code.
 int become(std::vector<char*>& arguments) {
   execvp(arguments[0], arguments.data());
   const std::string line = std::string("dprof-trainer: cannot start ") + arguments[0] + ": " +
                            std::strerror(errno) + "\n";
   (void)!write(STDERR_FILENO, line.data(), line.size());
-  _exit(kCannotStart);
+  return kCannotStart;
 }
+
+// An exception ends the child here: further up is its parent's code.
+int call(const std::function<int()>& program) noexcept { return program(); }
 
 }  // namespace
 
@@ -75,11 +77,14 @@ ChildGroup::~ChildGroup() {
 
 void ChildGroup::fork_child(const std::function<int()>& program, const Variables& more,
                             const std::filesystem::path& output) {
+  std::fflush(nullptr);  // or the child would write it as well
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
     prepare(more, output, parent, before_);
-    std::exit(program());
+    const int code = call(program);
+    std::fflush(nullptr);
+    _exit(code);  // LibTorch's static objects would be copied to be destroyed: a sixth of a second
   }
   if (child < 0) {
     throw std::runtime_error(std::string("cannot fork: ") + std::strerror(errno) +
@@ -98,15 +103,7 @@ void ChildGroup::start(const std::vector<std::string>& arguments, const Variable
 }
 
 void ChildGroup::start(const std::function<int()>& program, const Variables& more) {
-  std::fflush(nullptr);  // or the child would write it as well
-  const auto to_the_end = [&] {
-    const int code = program();
-    std::cout.flush();
-    std::fflush(nullptr);
-    _exit(code);  // LibTorch's static objects would be copied to be destroyed: a sixth of a second
-    return code;
-  };
-  fork_child(to_the_end, more, {});
+  fork_child(program, more, {});
 }
 
 size_t ChildGroup::children_left() const {
