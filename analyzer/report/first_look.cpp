@@ -19,8 +19,9 @@ std::optional<std::vector<FirstLook::SlowRank>> slow_ranks(std::span<const RankD
   const bool operations =
       std::ranges::any_of(steps.ranks, [&](size_t d) { return digests[d].operations; });
   if (steps.ranks.size() < 2 || operations) return std::nullopt;
-  const OwnWork work = own_work_of(digests, steps, pieces);
+  OwnWork work = own_work_of(digests, steps, pieces);
   const Roles roles = roles_of(digests, steps, matching, work);
+  leave_out_reading(roles, work);
   if (work.steps.size() < kLeastSteps || roles.sets.empty()) return std::nullopt;
   const Excess excess = excess_of(work, roles);
   const double floor_ns = scale_of(work, roles, excess, steps.info.median_ns).floor_ns;

@@ -117,6 +117,12 @@ class Decision {
       theirs.push_back(others.empty() ? 0 : median_ns(std::move(others)));
       delta.push_back(own.back() - theirs.back());
     }
+    // Of what its role does, the rank has as much as the others of its role: said of both.
+    if (suspect_.rank && !in_.work.of_role.empty()) {
+      const int64_t usual = in_.work.of_role[*suspect_.rank][kind];
+      for (int64_t& ns : own) ns += usual;
+      for (int64_t& ns : theirs) ns += usual;
+    }
     const double spread = mad_n({delta.begin(), delta.end()});
     // Work that occurs in few of the steps (samples, checkpoints) has no median.
     const bool by_mean = !lasts || median_ns(own) == 0;
@@ -232,6 +238,10 @@ class Decision {
     }
     if (!in_.work.on_device && manages_memory()) return;
     const bool in_pipeline = in_.roles.of[*suspect_.rank].is_stage;
+    const auto operators =
+        against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
+    const bool more_operators = operators && *operators >= limit::kMoreWork;
+    cause_.only_longer = !more_operators;
     if (cause_.like_batch && in_pipeline)
       return decide("stage_imbalance",
                     "its pipeline stage takes longer, in forward and backward alike");
@@ -241,9 +251,7 @@ class Decision {
           "input_imbalance",
           "forward and backward are slower by the same factor and the optimizer is not, as with more or longer samples");
     }
-    const auto operators =
-        against_peers([](const Machine& m) { return std::optional(m.kernels_per_step); });
-    if (cause_.uniform && in_pipeline && operators && *operators >= limit::kMoreWork) {
+    if (cause_.uniform && in_pipeline && more_operators) {
       return decide("stage_imbalance",
                     fmt::format("its stage has {:.2f} times as many operators", *operators));
     }

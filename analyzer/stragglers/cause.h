@@ -27,6 +27,8 @@ struct Cause {
   // Forward and backward are longer in the same ratio, but later phases are not: a larger batch, or
   // a larger stage.
   bool like_batch = false;
+  // It takes longer, and nothing that was recorded says why: no clock, no limit, no more operators.
+  bool only_longer = false;
   // Besides the time, its reason was recorded, too: larger batches, or page faults.
   bool observed = false;
   std::vector<std::string> reasons;  // a sentence each, with the numbers

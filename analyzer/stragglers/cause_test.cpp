@@ -120,6 +120,29 @@ TEST(CauseTest, LongerStageOfAPipeline) {
   EXPECT_EQ(one.cause().word, "stage_imbalance");
 }
 
+TEST(CauseTest, AStageOfMoreOperatorsIsNotOnlyLonger) {
+  Case one(kinds(10, 150, 300, 45, 20));
+  for (size_t r = 0; r < 3; ++r) {
+    one.roles.of[r].is_stage = true;
+    one.machines[r].kernels_per_step = 1000;
+  }
+  EXPECT_EQ(one.cause().word, "compute");
+  EXPECT_TRUE(one.cause().only_longer);
+  one.machines[1].kernels_per_step = 1400;
+  EXPECT_EQ(one.cause().word, "stage_imbalance");
+  EXPECT_FALSE(one.cause().only_longer);
+}
+
+TEST(CauseTest, WhatItsRoleReadsIsSaidOfBoth) {
+  Case one(kinds(30, 100, 200, 30, 20));
+  one.work.of_role.assign(3, KindNs{});
+  one.work.of_role[1][index_of(OwnKind::kInput)] = 8 * kCauseMs;
+  const Cause cause = one.cause();
+  EXPECT_EQ(cause.word, "dataloader");
+  EXPECT_EQ(cause.own_ns, 38 * kCauseMs);
+  EXPECT_EQ(cause.peers_ns, 18 * kCauseMs);
+}
+
 TEST(CauseTest, ElementsOfBatchesDecide) {
   Case one(kinds(10, 180, 200, 30, 20));
   for (size_t r = 0; r < 3; ++r) one.machines[r].batch_elements = r == 1 ? 1500 : 1000;

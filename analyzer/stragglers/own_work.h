@@ -21,6 +21,7 @@ struct OwnWork {
   bool by_operators = false;                 // phases divided into operators and host time
   bool on_device = false;                    // divided by what the ranks' GPUs did
   int64_t unknown_entries = 0;               // rank-steps with lost records, which get usual times
+  std::vector<KindNs> of_role;  // [rank]: left out of each step as its role's; empty = nothing
 };
 
 // The kind of a piece; nullopt = the rank was held up.

@@ -38,6 +38,11 @@ struct Roles {
 Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Matching& matching,
                const OwnWork& work);
 
+// One stage of a pipeline reads the input, and copies it to its device, for all of them. Where its
+// ranks are compared with other stages, `work` is left without as much of that as the stage's other
+// ranks do; of a stage of one rank, without all of it, if it is little. O(ranks * steps).
+void leave_out_reading(const Roles& roles, OwnWork& work);
+
 // All in one set.
 Roles same_roles(size_t ranks);
 

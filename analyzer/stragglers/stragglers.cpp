@@ -32,11 +32,11 @@ struct RankGroup {
 
 class Judge {
  public:
-  Judge(const Comparison& c, std::vector<Diagnostic>& notes)
+  Judge(const Comparison& c, OwnWork work, Roles roles, std::vector<Diagnostic>& notes)
       : c_(c),
         notes_(notes),
-        work_(own_work_of(c.digests, c.steps, c.pieces)),
-        roles_(roles_of(c.digests, c.steps, c.matching, work_)),
+        work_(std::move(work)),
+        roles_(std::move(roles)),
         excess_(excess_of(work_, roles_)),
         machines_(machines_of(c.digests, c.traces, c.steps, c.pieces)),
         prices_(c, work_, roles_) {}
@@ -261,9 +261,17 @@ class Judge {
     if (!first.rank || !roles_.of[*first.rank].is_stage || !roles_.alone(*first.rank)) return false;
     const Cause& cause = group.cause;
     if (!cause.computes) return false;
-    const double longer =
-        phases_found_around(*first.rank) ? cause.relative : cause.of_all_computation;
-    return longer < limit::kUnlikeStages;
+    const bool found = phases_found_around(*first.rank);
+    const double longer = found ? cause.relative : cause.of_all_computation;
+    // If all its work merely takes longer, by one factor, its device may be slower or its load
+    // larger, and no rank does the same: as between two ranks, a little is no evidence.
+    const bool as_a_whole = cause.only_longer && (cause.uniform || !found) && is_one(first);
+    return longer < (as_a_whole ? limit::kUniformOfTwo : limit::kUnlikeStages);
+  }
+
+  // The only rank of its role.
+  [[nodiscard]] bool is_one(const Suspect& suspect) const {
+    return std::ranges::count(roles_.of, roles_.of[*suspect.rank].name, &Role::name) == 1;
   }
 
   [[nodiscard]] bool phases_found_around(size_t rank) const {
@@ -506,7 +514,10 @@ Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes) {
     observer(comparison);
     observe_judging(std::move(observer));
   }
-  return Judge(comparison, notes).run();
+  OwnWork work = own_work_of(comparison.digests, comparison.steps, comparison.pieces);
+  Roles roles = roles_of(comparison.digests, comparison.steps, comparison.matching, work);
+  leave_out_reading(roles, work);
+  return Judge(comparison, std::move(work), std::move(roles), notes).run();
 }
 
 std::vector<std::vector<OwnDelay>> own_delays_of(const Judgement& judgement, const Steps& steps,

@@ -203,15 +203,16 @@ inline const Threshold kStill{"kStill", 0.03, "of the time",
 inline const Threshold kRelativeOfStill{"kRelativeOfStill", 0.06, "of the peer's time",
                                         "instead of kRelativeOfTwo where computation is so still",
                                         "twice kStill"};
-inline const Threshold kUniformOfTwo{"kUniformOfTwo", 0.25, "of the peer's time",
-                                     "where all computation is slower: rather a busy core",
-                                     "as kRelativeOfTwo, and more"};
+inline const Threshold kUniformOfTwo{
+    "kUniformOfTwo", 0.25, "of the peer's time",
+    "where all computation is slower: rather a busy core, or, of a pipeline's stage, another load",
+    "as kRelativeOfTwo, and more"};
 inline const Threshold kQuiet{"kQuiet", 0.1, "of the time",
                               "fluctuation of a machine that ranks do not share", "chosen"};
 inline const Threshold kUnlikeStages{
     "kUnlikeStages", 0.12, "of the time",
-    "by which stages of a pipeline differ by design: one layer of eight",
-    "design: layers are whole"};
+    "by which stages of a pipeline differ by design, in operators or in one phase",
+    "design: layers are whole, and one of eight is an eighth"};
 inline const Threshold kOfHost{"kOfHost", 0.75, "of a node's ranks", "that share a verdict",
                                "definition"};
 inline const CountThreshold kLeastPeers{"kLeastPeers", 3, "ranks",

@@ -53,20 +53,22 @@ class Spans:
         return 12 if self.part.on_gpu else 1
 
     def span(self, level, began):
+        """Lasts until it has enough steps, so that a busy machine leaves fewer spans and not none."""
+        begin = began + int(SETTLED_S * 1e9)
         time.sleep(SETTLED_S + self.seconds)
-        self.spans.append((level, began + int(SETTLED_S * 1e9), time.monotonic_ns()))
+        while self.part.left() > 6 * self.seconds and len(self.logged().within(begin, time.monotonic_ns())) < LEAST_STEPS:
+            time.sleep(self.seconds / 4)
+        self.spans.append((level, begin, time.monotonic_ns()))
+
+    def logged(self):
+        return Logged(self.log.read_text())
 
     def pairs(self):
         """For each level, (recorded, not recorded) medians of the spans and their neighbours."""
-        ends, values = [], []
-        for line in self.log.read_text().splitlines():
-            words = line.split()
-            if len(words) >= 2:
-                ends.append(int(words[0]))
-                values.append(float(words[1]))
+        logged = self.logged()
 
         def median(begin, end):
-            inside = values[bisect.bisect_left(ends, begin) + 1:bisect.bisect_right(ends, end)]
+            inside = logged.within(begin, end)
             return statistics.median(inside) if len(inside) >= LEAST_STEPS else None
 
         medians = [median(begin, end) for _, begin, end in self.spans]
@@ -76,6 +78,19 @@ class Spans:
             if level and None not in medians[at - 1:at + 2]:
                 found[level].append((medians[at], (medians[at - 1] + medians[at + 1]) / 2))
         return found
+
+
+class Logged:
+    """What a job wrote: a line for each step or group of launches, with its end and what it took."""
+
+    def __init__(self, text):
+        lines = [line.split() for line in text.splitlines()]
+        self.ends = [int(words[0]) for words in lines if len(words) >= 2]
+        self.took = [float(words[1]) for words in lines if len(words) >= 2]
+
+    def within(self, begin, end):
+        """What those took that began and ended within it: the first may have begun before."""
+        return self.took[bisect.bisect_left(self.ends, begin) + 1:bisect.bisect_right(self.ends, end)]
 
 
 def step_cost(part):
