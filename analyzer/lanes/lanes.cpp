@@ -169,8 +169,13 @@ Phase phase_of(Marker marker, RangeCategory category) {
 
 class Loader {
  public:
-  Loader(const TraceReader& reader, int64_t shift_ns, const ClockMap& clock, RankLanes& lanes)
-      : reader_(reader), shift_ns_(bounded(shift_ns)), clock_(clock), lanes_(lanes) {
+  Loader(const TraceReader& reader, int64_t shift_ns, const ClockMap& clock,
+         std::optional<Interval> within, RankLanes& lanes)
+      : reader_(reader),
+        shift_ns_(bounded(shift_ns)),
+        clock_(clock),
+        within_(within),
+        lanes_(lanes) {
     lanes_.names = reader.strings();
     if (lanes_.names.empty()) lanes_.names.emplace_back();
     for (const std::string& name : lanes_.names) markers_.push_back(schema::marker_of(name));
@@ -190,6 +195,11 @@ class Loader {
   // A time of the trace on the run's axis.
   [[nodiscard]] int64_t on_axis(int64_t time_ns) const {
     return bounded(clock_.to_axis({bounded(bounded(time_ns) + shift_ns_)}).ns);
+  }
+
+  // Whether it is to be loaded.
+  [[nodiscard]] bool is_wanted(int64_t start_ns, std::optional<int64_t> end_ns) const {
+    return !within_ || (start_ns < within_->end.ns && (!end_ns || *end_ns > within_->begin.ns));
   }
 
   Track& track(const TrackKey& key) {
@@ -232,6 +242,7 @@ class Loader {
         const int64_t length = std::max<int64_t>(0, bounded(*row.duration_ns));
         end = std::max(start, on_axis(bounded(row.start_ns) + length));
       }
+      if (!is_wanted(start, end)) return;
       if (row.category == RangeCategory::kApi && row.correlation)
         calls_.push_back({row.id, *row.correlation});
       add(track({LaneSource::kRanges, 0, row.thread_id}), start, end,
@@ -250,6 +261,7 @@ class Loader {
       const int64_t start = on_axis(*row.start_ns);
       std::optional<int64_t> end;
       if (row.end_ns) end = std::max(start, on_axis(*row.end_ns));
+      if (!is_wanted(start, end)) return;
       add(track({LaneSource::kCollectives, 0, row.thread_id.value_or(kNoThread)}), start, end,
           {.row = row.id,
            .name = name_of(row),
@@ -270,6 +282,7 @@ class Loader {
         const int64_t length = std::max<int64_t>(0, bounded(*row.duration_ns));
         end = std::max(start, on_axis(bounded(row.start_ns) + length));
       }
+      if (!is_wanted(start, end)) return;
       add(track({LaneSource::kStream, row.device_id, row.stream_id}), start, end,
           {.row = row.id,
            .name = name,
@@ -457,6 +470,7 @@ class Loader {
   const TraceReader& reader_;
   const int64_t shift_ns_;
   const ClockMap& clock_;
+  const std::optional<Interval> within_;
   RankLanes& lanes_;
   std::vector<Marker> markers_;  // by string id
   std::vector<Track> tracks_;
@@ -471,12 +485,13 @@ class Loader {
 
 }  // namespace
 
-Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock) {
+Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock,
+                             std::optional<Interval> within) {
   const Result<TraceReader> reader = TraceReader::open(trace.path);
   if (!reader.ok()) return fail(reader.error());
   RankLanes lanes;
   lanes.rank = trace.rank;
-  const Status loaded = Loader(*reader, trace.shift_ns, clock, lanes).load();
+  const Status loaded = Loader(*reader, trace.shift_ns, clock, within, lanes).load();
   if (!loaded.ok()) return fail(loaded.error());
   return lanes;
 }

@@ -60,8 +60,10 @@ struct RankLanes {
 }
 
 // Loads one rank. O(events). Times are on the run's axis, to which `clock` leads
-// (RankAnalysis::clock); collectives that never began are left out.
-Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock = {});
+// (RankAnalysis::clock); collectives that never began are left out. With `within`, only what
+// touches it, and a kernel's phase is unknown if it was launched before.
+Result<RankLanes> load_lanes(const TraceFile& trace, const ClockMap& clock = {},
+                             std::optional<Interval> within = {});
 
 // All fields of one row, as (field, value) texts: for the details panel. Times are on the run's
 // axis.

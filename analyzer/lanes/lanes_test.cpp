@@ -27,13 +27,14 @@ using ::testing::Pair;
 
 TraceFile trace_at(const std::filesystem::path& path) { return {.path = path}; }
 
-RankLanes lanes_of(const std::filesystem::path& path) {
-  Result<RankLanes> lanes = load_lanes(trace_at(path));
+RankLanes lanes_of(const std::filesystem::path& path, std::optional<Interval> within = {}) {
+  Result<RankLanes> lanes = load_lanes(trace_at(path), {}, within);
   EXPECT_TRUE(lanes.ok()) << (lanes.ok() ? "" : lanes.error().what);
   return lanes.ok() ? *std::move(lanes) : RankLanes();
 }
 
-RankLanes lanes_of_rows(const std::vector<HostRangeRow>& rows) {
+RankLanes lanes_of_rows(const std::vector<HostRangeRow>& rows,
+                        std::optional<Interval> within = {}) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "rank-00000.dprof";
   Result<std::unique_ptr<schema::TraceWriter>> writer = schema::TraceWriter::create(path);
@@ -44,7 +45,22 @@ RankLanes lanes_of_rows(const std::vector<HostRangeRow>& rows) {
   EXPECT_EQ((*writer)->intern("op"), 2);
   for (const HostRangeRow& row : rows) EXPECT_TRUE((*writer)->append(row).ok());
   EXPECT_TRUE((*writer)->finish().ok());
-  return lanes_of(path);
+  return lanes_of(path, within);
+}
+
+TEST(LoadLanes, WithinASpanOnlyWhatTouchesIt) {
+  const auto row = [](int64_t start, std::optional<int64_t> duration) {
+    return HostRangeRow{.thread_id = 1, .start_ns = start, .duration_ns = duration, .name_id = 2};
+  };
+  const RankLanes lanes = lanes_of_rows(
+      {row(0, 1000), row(10, 90), row(150, 51), row(250, 20), row(390, 50), row(400, 10),
+       row(420, std::nullopt)},
+      Interval{{200}, {400}});
+  ASSERT_EQ(lanes.threads.size(), 1U);
+  ASSERT_EQ(lanes.threads[0].depths.size(), 2U);
+  EXPECT_THAT(lanes.threads[0].depths[0].start_ns, ElementsAre(0));
+  EXPECT_THAT(lanes.threads[0].depths[1].start_ns, ElementsAre(150, 250, 390));
+  EXPECT_EQ(lanes.open_slices, 0);
 }
 
 TEST(LoadLanes, SaysWhereRecordsAreMissing) {

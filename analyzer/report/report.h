@@ -52,10 +52,11 @@ struct NameTimes {
 
 struct Names {
   static constexpr size_t kMost = 300;
-  static constexpr size_t kMostRanks = 4;  // that are counted
-  std::vector<int> ranks;                  // whose events were counted
-  std::vector<NameTimes> list;             // by self_ns, largest first; the kMost largest
-  int64_t left_out = 0;                    // further names
+  static constexpr size_t kMostRanks = 4;            // that are counted
+  static constexpr int64_t kMostEvents = 1'000'000;  // of all of them; beyond, of their last steps
+  std::vector<int> ranks;                            // whose events were counted
+  std::vector<NameTimes> list;                       // by self_ns, largest first; the kMost largest
+  int64_t left_out = 0;                              // further names
   DPROF_FIELDS(ranks, list, left_out);
 };
 
