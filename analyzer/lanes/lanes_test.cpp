@@ -52,10 +52,9 @@ TEST(LoadLanes, WithinASpanOnlyWhatTouchesIt) {
   const auto row = [](int64_t start, std::optional<int64_t> duration) {
     return HostRangeRow{.thread_id = 1, .start_ns = start, .duration_ns = duration, .name_id = 2};
   };
-  const RankLanes lanes = lanes_of_rows(
-      {row(0, 1000), row(10, 90), row(150, 51), row(250, 20), row(390, 50), row(400, 10),
-       row(420, std::nullopt)},
-      Interval{{200}, {400}});
+  const RankLanes lanes = lanes_of_rows({row(0, 1000), row(10, 90), row(150, 51), row(250, 20),
+                                         row(390, 50), row(400, 10), row(420, std::nullopt)},
+                                        Interval{{200}, {400}});
   ASSERT_EQ(lanes.threads.size(), 1U);
   ASSERT_EQ(lanes.threads[0].depths.size(), 2U);
   EXPECT_THAT(lanes.threads[0].depths[0].start_ns, ElementsAre(0));
