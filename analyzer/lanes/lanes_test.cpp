@@ -49,8 +49,14 @@ RankLanes lanes_of_rows(const std::vector<HostRangeRow>& rows,
 }
 
 TEST(LoadLanes, WithinASpanOnlyWhatTouchesIt) {
-  const auto row = [](int64_t start, std::optional<int64_t> duration) {
-    return HostRangeRow{.thread_id = 1, .start_ns = start, .duration_ns = duration, .name_id = 2};
+  int64_t id = 0;
+  const auto row = [&id](int64_t start, std::optional<int64_t> duration) {
+    return HostRangeRow{.id = ++id,
+                        .thread_id = 1,
+                        .start_ns = start,
+                        .duration_ns = duration,
+                        .name_id = 2,
+                        .category = RangeCategory::kOp};
   };
   const RankLanes lanes = lanes_of_rows({row(0, 1000), row(10, 90), row(150, 51), row(250, 20),
                                          row(390, 50), row(400, 10), row(420, std::nullopt)},
