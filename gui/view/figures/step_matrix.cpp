@@ -90,11 +90,13 @@ struct Mean {
 
 void fill_means(StepMatrix& matrix) {
   std::vector<Mean> by_step(matrix.steps.size());
+  matrix.step_worst_ns.assign(matrix.steps.size(), StepMatrix::kUnknown);
   for (size_t r = 0; r < matrix.ranks.size(); ++r) {
     Mean of_rank;
     for (size_t s = 0; s < matrix.steps.size(); ++s) {
       of_rank.add(matrix.at(r, s));
       by_step[s].add(matrix.at(r, s));
+      matrix.step_worst_ns[s] = std::max(matrix.step_worst_ns[s], matrix.at(r, s));
     }
     matrix.rank_mean_ns.push_back(of_rank.value());
   }

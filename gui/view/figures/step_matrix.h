@@ -62,6 +62,7 @@ struct StepMatrix {
   std::vector<uint8_t> levels;        // of an image, of each of them; 0 = unknown
   std::vector<int64_t> rank_mean_ns;  // of the known ones; kUnknown = none; for a group the highest
   std::vector<int64_t> step_mean_ns;  // over ranks
+  std::vector<int64_t> step_worst_ns;  // the highest of the ranks
   // The range of the colours: a few outliers do not make all other values pale, unless a rank has
   // them in each step. Own delays below the detection floor are all equally pale.
   int64_t low_ns = 0;

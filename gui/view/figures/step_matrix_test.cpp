@@ -27,6 +27,7 @@ TEST(StepMatrixTest, FiguresOfEachRankInEachStep) {
   EXPECT_THAT(of(Metric::kExposed).rank_mean_ns, ElementsAre(40 * kMs, 40 * kMs, 10 * kMs));
   EXPECT_THAT(of(Metric::kOwnDelay).rank_mean_ns, ElementsAre(0, 0, 30 * kMs));
   EXPECT_THAT(of(Metric::kOwnDelay).step_mean_ns, Each(10 * kMs));
+  EXPECT_THAT(of(Metric::kOwnDelay).step_worst_ns, Each(30 * kMs));
 }
 
 TEST(StepMatrixTest, HighestFirst) {

@@ -396,22 +396,12 @@ class HeatmapPainter {
     page_.list.text(box, ms_or_none(ns), {.font = Font::kMono, .align = Align::kRight});
   }
 
-  // Mean own delays are around 0: show the worst rank's.
-  [[nodiscard]] std::vector<int64_t> strip_values() const {
-    if (matrix_.metric != Metric::kOwnDelay) return matrix_.step_mean_ns;
-    std::vector<int64_t> highest(matrix_.steps.size(), StepMatrix::kUnknown);
-    for (size_t r = 0; r < matrix_.ranks.size(); ++r) {
-      for (size_t s = 0; s < highest.size(); ++s)
-        highest[s] = std::max(highest[s], matrix_.at(r, s));
-    }
-    return highest;
-  }
-
   // For each step the mean over ranks, or the worst rank, as bars.
   void paint_strip() {
     const Box strip{map().x, map().y + map().h + 10, map().w, kStripHeight - 14};
     const bool delays = matrix_.metric == Metric::kOwnDelay;
-    const std::vector<int64_t> values = strip_values();
+    // Mean own delays are around 0.
+    const std::vector<int64_t>& values = delays ? matrix_.step_worst_ns : matrix_.step_mean_ns;
     int64_t most = delays ? std::max<int64_t>(matrix_.low_ns, 1) : 1;
     for (const int64_t value : values) most = std::max(most, value);
     page_.list.text({kHeatmapMargin, strip.y, kHeatmapLabelWidth - 10, strip.h},
