@@ -165,7 +165,10 @@ std::string straggler_detail(const RuleInput& input, const Verdict& v) {
     detail += fmt::format(
         "; the ranks of {} wait for each other, so the price is that of all of them", s.group);
   }
-  if (!s.role.empty() && !is_stage(s)) detail += fmt::format("; compared with {}", s.role);
+  if (!s.role.empty() && !is_stage(s)) {
+    detail += fmt::format("; {} a rank of {}",
+                          is_group(s) ? fmt::format("rank {} is", *s.rank) : "it is", s.role);
+  }
   const bool two = input.report.breakdown && input.report.breakdown->per_rank.size() == 2;
   if (two && v.named) detail += "; with two ranks this is only relative to the other one";
   if (two && !v.named) detail += "; two ranks that share cores can differ this much by chance";

@@ -133,7 +133,8 @@ TEST(RulesTest, AWholeHostIsOneFinding) {
 TEST(RulesTest, AWholeStageIsNoHost) {
   Verdict v = verdict(2, 15 * kNsPerMs, true);
   v.straggler.role = "stage 2 of 2";
-  EXPECT_THAT(found_all(report_of(4), {v}).front().detail, HasSubstr("compared with stage 2 of 2"));
+  EXPECT_THAT(found_all(report_of(4), {v}).front().detail,
+              HasSubstr("; it is a rank of stage 2 of 2"));
   v.straggler.host_ranks = {2, 3};
   const Finding f = found_all(report_of(4), {v}).front();
   EXPECT_THAT(f.title, ::testing::StartsWith("stage 2 of 2 (ranks 2, 3) holds everyone up"));
