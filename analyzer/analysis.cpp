@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "analyzer/align/align.h"
 #include "analyzer/breakdown/breakdown.h"
@@ -380,32 +379,27 @@ class Analyst {
     return Done{};
   }
 
-  // The last steady steps of a rank that have no more than these events, and at least one.
-  [[nodiscard]] std::span<const StepWindow> steps_to_count(size_t digest, int64_t most) const {
-    std::span<const StepWindow> steps = analysis_.ranks[digest].steps;
-    if (digests_[digest].events <= most) return steps;
-    const auto all = static_cast<int64_t>(steps.size());
-    while (!steps.empty() && steps.back().index > steps_->info.last_steady)
-      steps = steps.first(steps.size() - 1);
-    const int64_t count = std::max<int64_t>(1, all * most / digests_[digest].events);
-    return steps.last(std::min(steps.size(), static_cast<size_t>(count)));
-  }
-
   // Takes evenly spread ranks, including the first.
   Status sum_up_names() {
     const size_t ranks = steps_ ? std::min(options_.names, traces_.size()) : 0;
     if (Status good = report_progress("names", 0.95); !good.ok()) return good;
+    std::vector<size_t> chosen;
+    int64_t events = 0;
+    for (size_t i = 0; i < ranks; ++i) {
+      chosen.push_back(i * traces_.size() / ranks);
+      events += digests_[chosen.back()].events;
+    }
     std::vector<RankLanes> lanes;
     std::vector<int> numbers;
     std::vector<std::span<const StepWindow>> counted;
-    size_t fewest = std::numeric_limits<size_t>::max();
-    for (size_t i = 0; i < ranks; ++i) {
-      const size_t r = i * traces_.size() / ranks;
-      const auto steps = steps_to_count(r, Names::kMostEvents / static_cast<int64_t>(ranks));
+    std::optional<size_t> fewest;
+    for (const size_t r : chosen) {
+      const std::vector<StepWindow>& all = analysis_.ranks[r].steps;
+      const auto steps = steps_to_count(all, steps_->info, events);
       std::optional<Interval> within;
-      if (steps.size() < analysis_.ranks[r].steps.size() && !steps.empty()) {
+      if (!steps.empty() && steps.size() < all.size()) {
         within = {steps.front().window.begin, steps.back().window.end};
-        fewest = std::min(fewest, steps.size());
+        fewest = std::min(fewest.value_or(steps.size()), steps.size());
       }
       Result<RankLanes> loaded = load_lanes(traces_[r], analysis_.ranks[r].clock, within);
       if (!loaded.ok()) continue;  // readable as a digest; if not, already reported there
@@ -416,10 +410,10 @@ class Analyst {
     ComparedRun run{.report = &report(), .ranks = {}};
     for (size_t i = 0; i < lanes.size(); ++i) run.ranks.push_back({&lanes[i], counted[i]});
     if (!lanes.empty()) report().names = names_of(run, std::move(numbers));
-    if (fewest < std::numeric_limits<size_t>::max()) {
+    if (fewest) {
       note("not_computed",
            fmt::format("time by name: only over the last {} steps, for there are many events",
-                       fewest));
+                       *fewest));
     }
     return report_progress("done", 1);
   }

@@ -176,6 +176,16 @@ std::string aligned_name(std::string_view name) {
   return aligned;
 }
 
+std::span<const StepWindow> steps_to_count(std::span<const StepWindow> steps, const StepsInfo& info,
+                                           int64_t events) {
+  if (events <= Names::kMostEvents) return steps;
+  const auto all = static_cast<int64_t>(steps.size());
+  const int64_t count = std::max<int64_t>(1, all * Names::kMostEvents / events);
+  while (!steps.empty() && steps.back().index > info.last_steady)
+    steps = steps.first(steps.size() - 1);
+  return steps.last(std::min(steps.size(), static_cast<size_t>(count)));
+}
+
 std::optional<Names> names_of(const ComparedRun& run, std::vector<int> ranks) {
   std::map<std::pair<bool, std::string>, NameCost> sums;
   for (const auto& [key, cost] : costs_of(run)) {

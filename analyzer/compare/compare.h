@@ -60,6 +60,11 @@ struct RunComparison {
 // addresses, kernel parameters, numbers after '#'.
 [[nodiscard]] std::string aligned_name(std::string_view name);
 
+// The last steady steps of a rank that are counted if the ranks to be counted have so many events
+// in all; at least one, if it has any. All its steps if the events are not too many.
+[[nodiscard]] std::span<const StepWindow> steps_to_count(std::span<const StepWindow> steps,
+                                                         const StepsInfo& info, int64_t events);
+
 // The cost of names in one run, for its report. nullopt: no events in steady steps.
 [[nodiscard]] std::optional<Names> names_of(const ComparedRun& run, std::vector<int> ranks);
 

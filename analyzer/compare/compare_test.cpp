@@ -39,7 +39,8 @@ struct MadeRun {
         add(rank.threads[0].depths[0], begin, 600, 0);
         if (step == 1) add(rank.threads[0].depths[0], begin + 700, 100, 3);
         add(rank.threads[0].depths[1], begin + 10, inner_ns, 1);
-        for (int k = 0; k < kernels; ++k) add(rank.threads[1].depths[0], begin + 50 * k, 50, 2);
+        for (int k = 0; k < kernels; ++k)
+          add(rank.threads[1].depths[0], begin + int64_t{50} * k, 50, 2);
       }
     }
     for (int64_t step = 0; step < kSteps; ++step)
@@ -162,6 +163,19 @@ TEST(Compare, TheReportsNamesAreAlignedAndTheLargestComeFirst) {
   EXPECT_DOUBLE_EQ(names->list[1].count, 3);
   EXPECT_EQ(names->list[1].self_ns, 150);
   EXPECT_EQ(names->left_out, 0);
+}
+
+TEST(StepsToCountTest, OfManyEventsOnlyThoseOfTheLastSteadySteps) {
+  std::vector<StepWindow> steps(100);
+  for (size_t s = 0; s < steps.size(); ++s) steps[s].index = static_cast<int64_t>(s);
+  const StepsInfo info{.first_steady = 1, .last_steady = 98};
+  EXPECT_EQ(steps_to_count(steps, info, Names::kMostEvents).size(), 100U);
+  const std::span<const StepWindow> some = steps_to_count(steps, info, 4 * Names::kMostEvents);
+  ASSERT_EQ(some.size(), 25U);
+  EXPECT_EQ(some.front().index, 74);
+  EXPECT_EQ(some.back().index, 98);
+  EXPECT_EQ(steps_to_count(steps, info, 1000 * Names::kMostEvents).size(), 1U);
+  EXPECT_TRUE(steps_to_count({}, info, 1000 * Names::kMostEvents).empty());
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "analyzer/stragglers/detect.h"
-#include "analyzer/stragglers/own_work.h"
 #include "analyzer/stragglers/roles.h"
 
 namespace dprof::analyzer {
@@ -19,9 +18,7 @@ std::optional<std::vector<FirstLook::SlowRank>> slow_ranks(std::span<const RankD
   const bool operations =
       std::ranges::any_of(steps.ranks, [&](size_t d) { return digests[d].operations; });
   if (steps.ranks.size() < 2 || operations) return std::nullopt;
-  OwnWork work = own_work_of(digests, steps, pieces);
-  const Roles roles = roles_of(digests, steps, matching, work);
-  leave_out_reading(roles, work);
+  const auto [work, roles] = compared_work(digests, steps, matching, pieces);
   if (work.steps.size() < kLeastSteps || roles.sets.empty()) return std::nullopt;
   const Excess excess = excess_of(work, roles);
   const double floor_ns = scale_of(work, roles, excess, steps.info.median_ns).floor_ns;

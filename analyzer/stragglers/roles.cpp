@@ -198,4 +198,12 @@ void leave_out_reading(const Roles& roles, OwnWork& work) {
   }
 }
 
+ComparedWork compared_work(std::span<const RankDigest> digests, const Steps& steps,
+                           const Matching& matching, std::span<const Lattice> pieces) {
+  ComparedWork compared{.work = own_work_of(digests, steps, pieces), .roles = {}};
+  compared.roles = roles_of(digests, steps, matching, compared.work);
+  leave_out_reading(compared.roles, compared.work);
+  return compared;
+}
+
 }  // namespace dprof::analyzer

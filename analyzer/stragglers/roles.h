@@ -43,6 +43,14 @@ Roles roles_of(std::span<const RankDigest> digests, const Steps& steps, const Ma
 // ranks do; of a stage of one rank, without all of it, if it is little. O(ranks * steps).
 void leave_out_reading(const Roles& roles, OwnWork& work);
 
+// What ranks are compared by.
+struct ComparedWork {
+  OwnWork work;  // without what belongs to roles
+  Roles roles;
+};
+[[nodiscard]] ComparedWork compared_work(std::span<const RankDigest> digests, const Steps& steps,
+                                         const Matching& matching, std::span<const Lattice> pieces);
+
 // All in one set.
 Roles same_roles(size_t ranks);
 

@@ -32,11 +32,11 @@ struct RankGroup {
 
 class Judge {
  public:
-  Judge(const Comparison& c, OwnWork work, Roles roles, std::vector<Diagnostic>& notes)
+  Judge(const Comparison& c, ComparedWork compared, std::vector<Diagnostic>& notes)
       : c_(c),
         notes_(notes),
-        work_(std::move(work)),
-        roles_(std::move(roles)),
+        work_(std::move(compared.work)),
+        roles_(std::move(compared.roles)),
         excess_(excess_of(work_, roles_)),
         machines_(machines_of(c.digests, c.traces, c.steps, c.pieces)),
         prices_(c, work_, roles_) {}
@@ -514,10 +514,11 @@ Judgement judge(const Comparison& comparison, std::vector<Diagnostic>& notes) {
     observer(comparison);
     observe_judging(std::move(observer));
   }
-  OwnWork work = own_work_of(comparison.digests, comparison.steps, comparison.pieces);
-  Roles roles = roles_of(comparison.digests, comparison.steps, comparison.matching, work);
-  leave_out_reading(roles, work);
-  return Judge(comparison, std::move(work), std::move(roles), notes).run();
+  return Judge(comparison,
+               compared_work(comparison.digests, comparison.steps, comparison.matching,
+                             comparison.pieces),
+               notes)
+      .run();
 }
 
 std::vector<std::vector<OwnDelay>> own_delays_of(const Judgement& judgement, const Steps& steps,
