@@ -71,7 +71,10 @@ class PassCollector {
   PassCollector(const CommunicationInput& in, size_t group) : in_(in), group_(group) {}
 
   std::vector<Pass> run() {
-    for (size_t r = 0; r < in_.steps.ranks.size(); ++r) add_rank(r);
+    for (size_t r = 0; r < in_.steps.ranks.size(); ++r) {
+      const std::vector<uint32_t>& groups = in_.matching.group_of[in_.steps.ranks[r]];
+      if (std::ranges::count(groups, group_) > 0) add_rank(r);
+    }
     return std::move(passes_);
   }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/in_threads.h"
+
 namespace dprof::analyzer {
 namespace {
 
@@ -26,20 +28,52 @@ struct Kind {
   auto operator<=>(const Kind&) const = default;
 };
 
+// Sums over some of the ranks.
+struct ExposureSums {
+  std::map<Kind, CollectiveOverlap> kinds;
+  std::vector<std::optional<int64_t>> hideable_of_step;
+
+  void add(const ExposureSums& more) {
+    for (const auto& [kind, other] : more.kinds) {
+      const auto [entry, is_new] = kinds.try_emplace(kind, other);
+      if (is_new) continue;
+      CollectiveOverlap& own = entry->second;
+      own.n += other.n;
+      own.hidden_ns += other.hidden_ns;
+      own.exposed_wait_ns += other.exposed_wait_ns;
+      own.exposed_transfer_ns += other.exposed_transfer_ns;
+    }
+    for (size_t s = 0; s < hideable_of_step.size(); ++s) {
+      const std::optional<int64_t>& other = more.hideable_of_step[s];
+      if (other) hideable_of_step[s] = hideable_of_step[s].value_or(0) + *other;
+    }
+  }
+};
+
 class Exposer {
  public:
   Exposer(const CommunicationInput& in, Overlap& overlap) : in_(in), overlap_(overlap) {}
 
   void run() {
-    const size_t steady = in_.steps.steady().size();
-    hideable_of_step_.assign(steady, std::nullopt);
-    for (size_t r = 0; r < in_.steps.ranks.size(); ++r) add_rank(r);
-    for (size_t s = 0; s < steady; ++s) overlap_.per_step[s].hideable_ns = hideable_of_step_[s];
-    for (auto& [kind, entry] : kinds_) overlap_.per_collective.push_back(std::move(entry));
+    constexpr size_t kRanksAtOnce = 64;
+    const size_t ranks = in_.steps.ranks.size();
+    std::vector<ExposureSums> parts((ranks + kRanksAtOnce - 1) / kRanksAtOnce);
+    in_threads(parts.size(), 0, [&](size_t p) {
+      parts[p].hideable_of_step.resize(in_.steps.steady().size());
+      const size_t end = std::min(ranks, (p + 1) * kRanksAtOnce);
+      for (size_t r = p * kRanksAtOnce; r < end; ++r) add_rank(r, parts[p]);
+    });
+    ExposureSums all;
+    all.hideable_of_step.resize(in_.steps.steady().size());
+    for (const ExposureSums& part : parts) all.add(part);
+    for (size_t s = 0; s < all.hideable_of_step.size(); ++s)
+      overlap_.per_step[s].hideable_ns = all.hideable_of_step[s];
+    for (auto& [kind, entry] : all.kinds) overlap_.per_collective.push_back(std::move(entry));
   }
 
  private:
-  void add_rank(size_t r) {
+  // Changes nothing but these sums and the rank's own entry.
+  void add_rank(size_t r, ExposureSums& sums) {
     const size_t digest = in_.steps.ranks[r];
     const RankTime time(in_.pieces[digest]);
     const std::span<const AlignedStep> steady = in_.steps.steady();
@@ -55,7 +89,7 @@ class Exposer {
       const Interval span = clip(part.span, steady[*step].windows[r]);
       const int64_t wait = std::clamp<int64_t>((part.arrive - span.begin).ns, 0, span.length().ns);
       const Exposure exposure = time.exposure(span, wait);
-      add_kind(digest, record, exposure);
+      add_kind(digest, record, exposure, sums);
       // The results of other collectives may be needed immediately.
       if (!bucket_of(in_, digest, part.record) && record.function != Function::kReduceScatter)
         continue;
@@ -70,7 +104,7 @@ class Exposer {
     for (size_t s = 0; s < steady.size(); ++s) {
       const int64_t hideable = hideable_in(time, std::move(parts[s]), steady[s].windows[r]);
       total += hideable;
-      hideable_of_step_[s] = hideable_of_step_[s].value_or(0) + hideable;
+      sums.hideable_of_step[s] = sums.hideable_of_step[s].value_or(0) + hideable;
     }
     RankOverlap& rank = overlap_.per_rank[r];
     rank.hideable_ns = total;
@@ -91,9 +125,10 @@ class Exposer {
     return most_hideable(time, std::move(parts), deadline);
   }
 
-  void add_kind(size_t digest, const CollectiveRecord& record, const Exposure& exposure) {
+  void add_kind(size_t digest, const CollectiveRecord& record, const Exposure& exposure,
+                ExposureSums& sums) const {
     const size_t group = in_.matching.group_of[digest][record.communicator];
-    const auto [entry, is_new] = kinds_.try_emplace(Kind{group, record.function, record.bytes});
+    const auto [entry, is_new] = sums.kinds.try_emplace(Kind{group, record.function, record.bytes});
     CollectiveOverlap& kind = entry->second;
     if (is_new) {
       kind.communicator = in_.matching.groups[group].name;
@@ -108,8 +143,6 @@ class Exposer {
 
   const CommunicationInput& in_;
   Overlap& overlap_;
-  std::map<Kind, CollectiveOverlap> kinds_;
-  std::vector<std::optional<int64_t>> hideable_of_step_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "analyzer/rules/families.h"
 #include "analyzer/rules/support.h"
 #include "base/format.h"
+#include "base/paged_memory.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -53,21 +54,26 @@ struct Reduction {
   Interval span;  // until it ended on this rank
 };
 
-// The reductions of gradients, by digest, in order of their call.
-std::vector<std::vector<Reduction>> reductions_by_digest(const RuleInput& input) {
-  const std::set<size_t> needed = groups_in_forward(input);
-  std::vector<std::vector<Reduction>> found(input.digests.size());
-  for (const Instance* instance : steady_instances(input)) {
-    if (!reduces(instance->function) || needed.contains(instance->group)) continue;
-    for (const Member& member : instance->members) {
-      const CollectiveRecord& record = record_of(input, member);
-      const std::optional<TraceNs> called = record.arrival();
-      if (!called || !record.end) continue;
-      const Interval span{record.start.value_or(*called), *record.end};
-      if (span.begin < span.end) found[member.digest].push_back({instance, *called, span});
-    }
+// A rank's reductions of gradients, in order of their call. `needed`: groups_in_forward().
+std::vector<Reduction> reductions_of(const RuleInput& input, size_t d,
+                                     const std::set<size_t>& needed) {
+  std::vector<Reduction> found;
+  if (input.matching == nullptr) return found;
+  const CollectiveRecords& records = input.digests[d].collectives;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const size_t at = input.matching->instance_of[d][i];
+    if (at == kNoInstance) continue;
+    const Instance& instance = input.matching->instances[at];
+    if (!reduces(instance.function) || !is_steady(input, instance) ||
+        needed.contains(instance.group))
+      continue;
+    const CollectiveRecord& record = records[i];
+    const std::optional<TraceNs> called = record.arrival();
+    if (!called || !record.end) continue;
+    const Interval span{record.start.value_or(*called), *record.end};
+    if (span.begin < span.end) found.push_back({&instance, *called, span});
   }
-  for (std::vector<Reduction>& own : found) std::ranges::sort(own, {}, &Reduction::called);
+  std::ranges::stable_sort(found, {}, &Reduction::called);
   return found;
 }
 
@@ -170,10 +176,12 @@ std::optional<Measured> blocking_wait(const RuleInput& input) {
   std::vector<int> ranks;
   std::vector<const Instance*> waited;
   size_t most = 0;
-  const std::vector<std::vector<Reduction>> reductions = reductions_by_digest(input);
+  const std::set<size_t> needed = groups_in_forward(input);
+  const ReadPagedInOrder in_order;
   for (size_t position = 0; position < input.digests.size(); ++position) {
     const RankDigest& digest = input.digests[position];
-    const std::vector<WaitingStep> steps = waiting_steps(input, position, reductions[position]);
+    const std::vector<WaitingStep> steps =
+        waiting_steps(input, position, reductions_of(input, position, needed));
     const auto steady = static_cast<double>(steady_steps_of(input, digest).size());
     if (steps.empty() || static_cast<double>(steps.size()) < kMostSteps * steady) continue;
     ranks.push_back(digest.rank);

@@ -253,15 +253,24 @@ bool has_mark(const RuleInput& input, std::string_view name) {
          std::ranges::count(*input.report.phases, name, &PhaseSummary::name) > 0;
 }
 
+// By group: whether it communicates by Gloo although a rank of it has a GPU.
+std::vector<bool> gloo_groups_on_gpu(const RuleInput& input) {
+  std::vector<bool> found(input.matching == nullptr ? 0 : input.matching->groups.size());
+  for (size_t d = 0; d < input.digests.size() && !found.empty(); ++d) {
+    const RankDigest& digest = input.digests[d];
+    for (size_t c = 0; c < digest.communicators.size() && !digest.gpu.empty(); ++c) {
+      if (digest.communicators[c].backend == schema::Backend::kGloo)
+        found[input.matching->group_of[d][c]] = true;
+    }
+  }
+  return found;
+}
+
 // Gloo collectives among ranks that use a GPU.
 std::optional<Measured> gloo_on_gpu(const RuleInput& input) {
+  const std::vector<bool> on_gpu = gloo_groups_on_gpu(input);
   const std::vector<const Instance*> gloo = steady_instances(input, [&](const Instance& i) {
-    if (i.members.empty() || i.function == Function::kBarrier) return false;
-    const Member& first = i.members.front();
-    const RankDigest& digest = input.digests[first.digest];
-    const size_t communicator = record_of(input, first).communicator;
-    return !digest.gpu.empty() && communicator < digest.communicators.size() &&
-           digest.communicators[communicator].backend == schema::Backend::kGloo;
+    return !i.members.empty() && i.function != Function::kBarrier && on_gpu[i.group];
   });
   const RankShare share = largest_share(input, gloo);
   const int64_t steps = steady_steps(input);

@@ -16,6 +16,7 @@ namespace dprof::analyzer {
 namespace {
 
 constexpr size_t kRanksInWords = 8;
+constexpr size_t kPhaseVoters = 64;  // evenly spread over the members
 
 std::optional<std::pair<int64_t, int64_t>> steady_indices(const RuleInput& input) {
   if (!input.report.run.steps) return std::nullopt;
@@ -228,7 +229,10 @@ schema::Marker phase_at(const RankDigest& digest, TraceNs at) {
 
 schema::Marker phase_of(const RuleInput& input, const Instance& instance) {
   std::map<schema::Marker, size_t> votes;
-  for (const Member& member : instance.members) {
+  const size_t members = instance.members.size();
+  const size_t asked = std::min(members, kPhaseVoters);
+  for (size_t i = 0; i < asked; ++i) {
+    const Member& member = instance.members[i * members / asked];
     if (const auto at = record_of(input, member).arrival())
       ++votes[phase_at(input.digests[member.digest], *at)];
   }
@@ -236,13 +240,17 @@ schema::Marker phase_of(const RuleInput& input, const Instance& instance) {
   return std::ranges::max_element(votes, {}, [](const auto& v) { return v.second; })->first;
 }
 
+bool is_steady(const RuleInput& input, const Instance& instance) {
+  const auto indices = steady_indices(input);
+  return indices && instance.step && *instance.step >= indices->first &&
+         *instance.step <= indices->second;
+}
+
 std::vector<const Instance*> steady_instances(const RuleInput& input) {
   std::vector<const Instance*> steady;
-  const auto indices = steady_indices(input);
-  if (input.matching == nullptr || !indices) return steady;
+  if (input.matching == nullptr) return steady;
   for (const Instance& instance : input.matching->instances) {
-    if (instance.step && *instance.step >= indices->first && *instance.step <= indices->second)
-      steady.push_back(&instance);
+    if (is_steady(input, instance)) steady.push_back(&instance);
   }
   return steady;
 }

@@ -87,7 +87,7 @@ struct TimeOfRank {
 // The innermost phase of the rank's training thread at that moment, inferred where none is marked;
 // kNone = none. O(log of phases and nodes).
 [[nodiscard]] schema::Marker phase_at(const RankDigest& digest, TraceNs at);
-// The phase in which most members called it.
+// The phase in which most members called it; of many members, some are asked.
 [[nodiscard]] schema::Marker phase_of(const RuleInput& input, const Instance& instance);
 [[nodiscard]] bool has_gpu(const RuleInput& input);  // some rank has GPU rows
 
@@ -95,6 +95,7 @@ struct TimeOfRank {
   return function == schema::Function::kAllReduce || function == schema::Function::kReduceScatter;
 }
 // Matched collectives that began in a steady step.
+[[nodiscard]] bool is_steady(const RuleInput& input, const Instance& instance);
 [[nodiscard]] std::vector<const Instance*> steady_instances(const RuleInput& input);
 [[nodiscard]] std::vector<const Instance*> steady_instances(const RuleInput& input, auto&& chosen) {
   std::vector<const Instance*> instances = steady_instances(input);
