@@ -37,6 +37,7 @@
 #include "analyzer/waits/waits.h"
 #include "base/free_memory.h"
 #include "base/in_threads.h"
+#include "base/paged_memory.h"
 
 namespace dprof::analyzer {
 namespace {
@@ -90,6 +91,7 @@ class Analyst {
              &Analyst::sum_up_names,
          }) {
       if (const Status good = (this->*stage)(); !good.ok()) return fail(good.error());
+      if (pages_) let_go_of_paged_memory();
     }
     return std::move(analysis_);
   }
@@ -112,11 +114,12 @@ class Analyst {
   Status digest() {
     notes() = run_.diagnostics;
     analysis_.damaged = run_.damaged;
-    const DigestSource& source = options_.digests ? options_.digests : digest_all;
+    const Progress progress = [&](std::string_view stage, double share) {
+      return report_progress(stage, 0.8 * share).ok();
+    };
     Result<std::vector<Result<RankDigest>>> digests =
-        source(traces_, options_.cache, [&](std::string_view stage, double share) {
-          return report_progress(stage, 0.8 * share).ok();
-        });
+        options_.digests ? options_.digests(traces_, options_.cache, progress)
+                         : digest_all(traces_, options_.cache, progress, options_.calls_in_memory);
     if (!digests.ok()) return fail(digests.error());
     std::vector<TraceFile> readable;
     std::optional<Error> first_error;
@@ -135,6 +138,9 @@ class Analyst {
     }
     traces_ = std::move(readable);
     if (digests_.empty() && first_error) return fail(*first_error);
+    size_t calls = 0;
+    for (const RankDigest& digest : digests_) calls += digest.collectives.size();
+    pages_ = calls > options_.calls_in_memory;
     report().gpu_rows = gpu_rows_of(digests_, options_.rows);
     return Done{};
   }
@@ -142,11 +148,16 @@ class Analyst {
   // Matching needs no clocks; after it all times are on one axis.
   Status match() {
     if (Status good = report_progress("match", 0.8); !good.ok()) return good;
-    matching_ = match_collectives(digests_);
-    if (take_ends_of_failed(digests_, traces_, matching_)) matching_ = match_collectives(digests_);
+    if (pages_) release_free_pages();  // of the threads that made the digests
+    matching_ = match_collectives(digests_, pages_);
+    if (take_ends_of_failed(digests_, traces_, matching_))
+      matching_ = match_collectives(digests_, pages_);
     append(matching_.remarks);
     alignment_ = align_clocks(traces_, digests_, matching_, clock_witnesses(run_, traces_));
-    put_on_axis(alignment_, digests_);
+    {
+      const ReadPagedInOrder in_order;
+      put_on_axis(alignment_, digests_);
+    }
     report().clock = std::move(alignment_.clock);
     append(std::move(alignment_.diagnostics));
     settle_times(matching_, digests_, alignment_);
@@ -157,12 +168,14 @@ class Analyst {
     infer_steps(digests_, matching_, notes());
     drop_failed_steps(digests_);
     attach_steps(matching_, digests_);
+    const ReadPagedInOrder in_order;
     steps_ = align_steps(digests_, options_.steps, notes());
     return Done{};
   }
 
   Status divide_time() {
     if (Status good = report_progress("breakdown", 0.85); !good.ok()) return good;
+    const ReadPagedInOrder in_order;
     pieces_.resize(digests_.size());
     starved_.resize(digests_.size());
     in_threads(digests_.size(), 0, [&](size_t d) {
@@ -171,6 +184,11 @@ class Analyst {
       pieces_[d] = lattice_of(digest, comm_spans(digests_, matching_, d));
       starved_[d] = launch_waits_of(digest, pieces_[d]);
       free_what_pieces_needed(digest);
+      if (!pages_) return;
+      pieces_[d] = paged_copy(pieces_[d]);
+      starved_[d] = paged_copy(starved_[d]);
+      constexpr size_t kRanksResident = 64;
+      if (d % kRanksResident == 0) let_go_of_paged_memory();
     });
     release_free_pages();  // of the threads that made the digests
     return Done{};
@@ -256,11 +274,21 @@ class Analyst {
     return hosts;
   }
 
+  // From here on few of them are read, and the replay needs the room.
+  void page_out_calls() {
+    for (RankDigest& digest : digests_) {
+      digest.collectives = paged_copy(digest.collectives);
+      let_go_of_paged_memory();
+    }
+    release_free_pages();
+  }
+
   [[nodiscard]] const Steps& replayed_steps() const { return last_steps_ ? *last_steps_ : *steps_; }
 
   Status replay() {
     if (Status good = report_progress("replay", 0.88); !good.ok()) return good;
     if (!steps_) return Done{};
+    if (pages_) page_out_calls();
     last_steps_ = last_steps(digests_, *steps_);
     const Steps& steps = replayed_steps();
     replay_ = std::make_shared<RunReplay>(
@@ -301,6 +329,7 @@ class Analyst {
 
   Status compare_ranks() {
     if (Status good = report_progress("stragglers", 0.9); !good.ok()) return good;
+    const ReadPagedInOrder in_order;
     if (steps_) name_stragglers(*replay_);
     return Done{};
   }
@@ -439,8 +468,9 @@ class Analyst {
   Analysis analysis_;
   std::vector<TraceFile> traces_;  // the analysed ones; the members below use the same positions
   std::vector<RankDigest> digests_;
-  std::vector<Lattice> pieces_;                    // by digest
-  std::vector<IntervalSet> starved_;               // by digest, until the replay
+  bool pages_ = false;                // there are more calls than are to be kept in memory
+  std::vector<Lattice> pieces_;       // by digest
+  std::vector<IntervalSet> starved_;  // by digest, until the replay
   std::vector<std::vector<OwnDelay>> own_delays_;  // empty where ranks were not compared
   Matching matching_;
   Alignment alignment_;

@@ -12,6 +12,7 @@
 
 #include "analyzer/align/clock_map.h"
 #include "analyzer/breakdown/matched.h"
+#include "analyzer/digest/all.h"
 #include "analyzer/digest/digest.h"
 #include "analyzer/digest/gpu_row_counts.h"
 #include "analyzer/replay/what_if.h"
@@ -37,8 +38,10 @@ struct AnalysisOptions {
   std::vector<Change> what_if = {};  // one what-if question: all changes apply together
   size_t names =
       0;  // ranks whose events are summed by name for report.names; their lanes are loaded
-  bool model = false;              // keep the model for further what-if questions
-  DigestSource digests = {};       // empty: digest_all
+  bool model = false;         // keep the model for further what-if questions
+  DigestSource digests = {};  // empty: digest_all
+  // Of runs with more, what is read now and then is put into paged memory.
+  size_t calls_in_memory = kMostCallsInMemory;
   FirstLookTaken first_look = {};  // is told what there is before the run is replayed
 };
 

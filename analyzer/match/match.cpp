@@ -10,6 +10,7 @@
 #include "analyzer/match/resync.h"
 #include "analyzer/match/tokens.h"
 #include "base/in_threads.h"
+#include "base/paged_memory.h"
 #include "schema/function.h"
 
 namespace dprof::analyzer {
@@ -100,38 +101,49 @@ class StateSettler {
 
 class Matcher {
  public:
-  explicit Matcher(std::span<const RankDigest> digests) : digests_(digests) {}
+  Matcher(std::span<const RankDigest> digests, bool paged) : digests_(digests), paged_(paged) {}
 
   Matching run() {
     join_groups(digests_, matching_);
     matching_.instance_of.resize(digests_.size());
     for (size_t d = 0; d < digests_.size(); ++d)
       matching_.instance_of[d].assign(digests_[d].collectives.size(), kNoInstance);
-    std::vector<GroupCalls> groups = gather_calls(digests_, matching_);
-    matching_.instances.reserve(count_calls(groups));
-    constexpr size_t kAtOnce = 64;  // communicators whose drafts are in memory
-    for (size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
-      const size_t count = std::min(kAtOnce, groups.size() - begin);
-      std::vector<Matched> matched(count);
-      in_threads(count, 0, [&](size_t i) {
-        matched[i] = match_group(begin + i, groups[begin + i]);
-        groups[begin + i] = {};
-      });
-      for (Matched& one : matched) keep(one);
+    const CallGatherer gatherer(digests_, matching_);
+    size_t instances = 0;  // about: as many as the ranks with most calls have
+    for (size_t g = 0; g < matching_.groups.size(); ++g)
+      instances += gatherer.count(g).most_of_a_rank;
+    matching_.instances.reserve(instances);
+    for (size_t begin = 0; begin < matching_.groups.size();) {
+      const size_t end = end_of_batch(gatherer, begin);
+      match_groups(begin, gatherer.gather(begin, end - begin));
+      begin = end;
     }
     return std::move(matching_);
   }
 
  private:
-  // Those of the ranks with most of them: about as many collectives there are.
-  static size_t count_calls(std::span<const GroupCalls> groups) {
+  // The communicators from `begin` on whose calls are in memory at once.
+  [[nodiscard]] size_t end_of_batch(const CallGatherer& gatherer, size_t begin) const {
+    constexpr size_t kCallsAtOnce = 4'000'000;
     size_t calls = 0;
-    for (const GroupCalls& group : groups) {
-      size_t most = 0;
-      for (const RankCalls& rank : group.ranks) most = std::max(most, rank.calls.size());
-      calls += most;
+    size_t end = begin;
+    do {
+      calls += gatherer.count(end++).calls;
+    } while (end < matching_.groups.size() && calls + gatherer.count(end).calls <= kCallsAtOnce);
+    return end;
+  }
+
+  void match_groups(size_t first, std::vector<GroupCalls> groups) {
+    constexpr size_t kAtOnce = 64;  // communicators whose drafts are in memory
+    for (size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
+      const size_t count = std::min(kAtOnce, groups.size() - begin);
+      std::vector<Matched> matched(count);
+      in_threads(count, 0, [&](size_t i) {
+        matched[i] = match_group(first + begin + i, groups[begin + i]);
+        groups[begin + i] = {};
+      });
+      for (Matched& one : matched) keep(one);
     }
-    return calls;
   }
 
   // Of one communicator.
@@ -174,18 +186,22 @@ class Matcher {
       const auto number = static_cast<uint32_t>(matching_.instances.size());
       for (const Member& member : draft.instance.members)
         matching_.instance_of[member.digest][member.record] = number;
+      if (paged_) draft.instance.members = paged_copy(draft.instance.members);
       ++matching_.count[static_cast<size_t>(draft.instance.state)];
       matching_.instances.push_back(std::move(draft.instance));
     }
   }
 
   std::span<const RankDigest> digests_;
+  const bool paged_;
   Matching matching_;
 };
 
 }  // namespace
 
-Matching match_collectives(std::span<const RankDigest> digests) { return Matcher(digests).run(); }
+Matching match_collectives(std::span<const RankDigest> digests, bool paged) {
+  return Matcher(digests, paged).run();
+}
 
 bool is_synchronising(schema::Function function) {
   return function == schema::Function::kAllReduce || function == schema::Function::kAllGather ||

@@ -18,8 +18,9 @@ namespace dprof::analyzer {
 [[nodiscard]] bool is_synchronising(schema::Function function);
 
 // Finds the records that belong together, and their state. Compares no times across ranks.
-// O(records), plus 64 × records for ranks whose calls had to be aligned by content.
-[[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests);
+// O(records), plus 64 × records for ranks whose calls had to be aligned by content. `paged`: the
+// members of the instances are put into paged memory.
+[[nodiscard]] Matching match_collectives(std::span<const RankDigest> digests, bool paged = false);
 
 // Gives instances the step in which most members called them, and a bucket where it was recorded
 // only for some members or only for the same place in other steps. Needs the digests' steps.

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/paged_memory.h"
 #include "base/stats.h"
 
 namespace dprof::analyzer {
@@ -25,11 +26,8 @@ class CallTasks {
     for (size_t r = 0; r < steps.ranks.size(); ++r) entry_of_[steps.ranks[r]] = r;
     hub_of_instance_.assign(matching.instances.size(), kNoTask);
     hub_of_message_.assign(matching.messages.size(), kNoTask);
+    meetings_.resize(matching.instances.size());
     for (const Instance& instance : matching.instances) {
-      const auto members =
-          std::ranges::count_if(instance.members, [&](const Member& m) { return among(m); });
-      meets_.push_back(instance.comparable && members > 1);
-      met_.push_back(meeting_of(instance));
       if (!instance.comparable) continue;
       const auto [shortest, is_new] =
           shortest_.try_emplace(kind_of(instance), instance.transfer_ns);
@@ -39,7 +37,11 @@ class CallTasks {
 
   std::vector<std::vector<ReplayedCall>> run(std::span<const Interval> spans, int64_t& meetings) {
     std::vector<std::vector<ReplayedCall>> all(steps_.ranks.size());
-    for (size_t r = 0; r < all.size(); ++r) all[r] = calls_of(r, spans[r]);
+    {
+      const ReadPagedInOrder in_order;
+      for (size_t r = 0; r < all.size(); ++r) all[r] = calls_within(r, spans[r]);
+    }
+    for (size_t r = 0; r < all.size(); ++r) add_calls(r, spans[r], all[r]);
     for (size_t r = 0; r < all.size(); ++r) {
       for (ReplayedCall& call : all[r]) connect(steps_.ranks[r], call);
     }
@@ -55,30 +57,35 @@ class CallTasks {
   }
 
   // Whether it is shared with another replayed rank and known precisely enough.
-  [[nodiscard]] bool counts(size_t d, size_t record) const {
+  [[nodiscard]] bool counts(size_t d, size_t record) {
     if (const size_t m = matching_.message_at(d, record); m != kNoInstance) {
       const Message& message = matching_.messages[m];
       return message.send && message.receive && message.transfer_ns && among(*message.send) &&
              among(*message.receive);
     }
     const size_t i = matching_.instance_of[d][record];
-    return i != kNoInstance && meets_[i];
+    return i != kNoInstance && meeting_of(i).counts;
   }
 
-  std::vector<ReplayedCall> calls_of(size_t entry, Interval span) {
-    const size_t d = steps_.ranks[entry];
-    const RankDigest& digest = digests_[d];
+  std::vector<ReplayedCall> calls_within(size_t entry, Interval span) const {
+    const RankDigest& digest = digests_[steps_.ranks[entry]];
     std::vector<ReplayedCall> calls;
     for (size_t i = 0; i < digest.collectives.size(); ++i) {
       const CollectiveRecord& record = digest.collectives[i];
       const std::optional<TraceNs> at = line_position(digest, record);
       if (!at || !record.start || !record.end || *at < span.begin || *at >= span.end) continue;
-      if (!counts(d, i)) continue;
       calls.push_back({.record = static_cast<uint32_t>(i),
                        .at = *at,
                        .begin = *record.start,
                        .end = *record.end});
     }
+    return calls;
+  }
+
+  void add_calls(size_t entry, Interval span, std::vector<ReplayedCall>& calls) {
+    const size_t d = steps_.ranks[entry];
+    const RankDigest& digest = digests_[d];
+    std::erase_if(calls, [&](const ReplayedCall& call) { return !counts(d, call.record); });
     std::ranges::stable_sort(calls, {}, &ReplayedCall::at);
     std::map<Queue, const ReplayedCall*> latest;
     for (ReplayedCall& call : calls) {
@@ -99,7 +106,6 @@ class CallTasks {
       }
       former = &call;
     }
-    return calls;
   }
 
   // Calls that wait for the previous one in the same queue: collectives of one communicator, and
@@ -119,22 +125,36 @@ class CallTasks {
     return own == instance.members.end() || own->digest != d ? nullptr : &*own;
   }
 
-  // When the last member arrived; nullopt: the function does not wait for it, or no common clock.
-  [[nodiscard]] std::optional<TraceNs> meeting_of(const Instance& instance) const {
-    if (!is_synchronising(instance.function) || !instance.spread_ns) return std::nullopt;
-    std::optional<TraceNs> met;
+  struct Meeting {
+    bool known = false;
+    bool counts = false;  // its times are known, and several of its members are replayed
+    // When the last member arrived; nullopt: the function does not wait for it, or no common clock.
+    CompactOptional<TraceNs> met;
+  };
+
+  // Found when it is first needed: often only the last steps are replayed.
+  const Meeting& meeting_of(size_t i) {
+    Meeting& meeting = meetings_[i];
+    if (meeting.known) return meeting;
+    meeting.known = true;
+    const Instance& instance = matching_.instances[i];
+    const auto members =
+        std::ranges::count_if(instance.members, [&](const Member& m) { return among(m); });
+    meeting.counts = instance.comparable && members > 1;
+    if (!is_synchronising(instance.function) || !instance.spread_ns) return meeting;
     for (const Member& member : instance.members) {
       const std::optional<TraceNs>& came = digests_[member.digest].collectives[member.record].start;
-      if (came) met = std::max(met.value_or(*came), *came);
+      if (came) meeting.met = std::max(meeting.met.value_or(*came), *came);
     }
-    return met;
+    return meeting;
   }
 
-  void note_meeting(size_t d, ReplayedCall& call) const {
+  void note_meeting(size_t d, ReplayedCall& call) {
     const size_t i = matching_.instance_of[d][call.record];
-    if (i == kNoInstance || !met_[i]) return;
-    call.met = met_[i];
-    call.over_from = *met_[i] + DurationNs{shortest_.at(kind_of(matching_.instances[i]))};
+    if (i == kNoInstance) return;
+    call.met = meeting_of(i).met;
+    if (!call.met) return;
+    call.over_from = *call.met + DurationNs{shortest_.at(kind_of(matching_.instances[i]))};
   }
 
   using Kind = std::tuple<size_t, Function, std::optional<int64_t>>;  // group, function, bytes
@@ -213,10 +233,9 @@ class CallTasks {
   const Steps& steps_;
   const Matching& matching_;
   TaskGraph& graph_;
-  std::vector<size_t> entry_of_;             // by digest
-  std::vector<bool> meets_;                  // by instance: known, and of several ranks
-  std::vector<std::optional<TraceNs>> met_;  // by instance
-  std::map<Kind, int64_t> shortest_;         // transfer
+  std::vector<size_t> entry_of_;      // by digest
+  std::vector<Meeting> meetings_;     // by instance
+  std::map<Kind, int64_t> shortest_;  // transfer
   std::vector<TaskId> hub_of_instance_;
   std::vector<TaskId> hub_of_message_;
 };

@@ -33,6 +33,7 @@
 #include "analyzer/render/text.h"
 #include "analyzer/replay/what_if.h"
 #include "base/format.h"
+#include "base/paged_memory.h"
 #include "schema/database.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_builder.h"
@@ -127,6 +128,19 @@ class GoldenCase : public ::testing::Test {
     const path markdown = folder_ / "report.md";
     if (exists(markdown)) compare(markdown, analyzer::render_markdown(report));
     check_explanations(report, *run, *analysis);
+    check_same_if_paged(*run, wish, analysis->report);
+  }
+
+  // As of a run that is too large for memory.
+  static void check_same_if_paged(const analyzer::Run& run, analyzer::AnalysisOptions wish,
+                                  const analyzer::Report& report) {
+    wish.calls_in_memory = 0;
+    const size_t before = paged_bytes();
+    const Result<analyzer::Analysis> paged = analyzer::analyze(run, wish);
+    ASSERT_TRUE(paged.ok()) << paged.error().what;
+    EXPECT_EQ(analyzer::render_json(paged->report), analyzer::render_json(report));
+    const bool has_calls = report.collectives && !report.collectives->empty();
+    EXPECT_TRUE(!has_calls || paged_bytes() > before) << "nothing was put into paged memory";
   }
 
   static Result<analyzer::RunFacts> facts_of_run(const path& folder) {
