@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a report of many ranks costs: time, memory and disk by ranks and steps, with the exponents of their growth.
 
-  scale.py --build build/release [--quick] [--sizes 256x10,1024x10] [--folder DIR]
+  scale.py --build build/release [--quick] [--sizes 256x10,1024x10] [--buckets 4] [--folder DIR]
 
-Each run is a synthetic one with a throttled GPU, tensor-parallel groups of 8 ranks and four gradient buckets; `cold` reads the
-traces and keeps their digests, `again` reads the digests. One process each: figures of a busy machine are not worth writing
-down. An exponent is that of neighbouring sizes of equal steps (of equal ranks): 1 = twice the ranks cost twice as much.
+Each run is a synthetic one with a throttled GPU, tensor-parallel groups of 8 ranks and four gradient buckets (each of three
+calls per rank and step); `cold` reads the traces and keeps their digests, `again` reads the digests. One process each: figures
+of a busy machine are not worth writing down. An exponent is that of neighbouring sizes of equal steps (of equal ranks): 1 =
+twice the ranks cost twice as much.
 --quick makes everything small: it shows that the benchmark works.
 """
 import argparse
@@ -49,7 +50,7 @@ def measure(options, scratch, ranks, steps):
     try:
         subprocess.run([options.build / "bin/dprof-synth", "-o", run, "--ranks", str(ranks), "--hosts",
                         str(max(1, ranks // RANKS_PER_HOST)), "--shape", "gpu", "--technique", "tensor-data", "--tensor-ranks",
-                        "8", "--steps", str(steps), "--rows-per-step", "30", "--fault",
+                        "8", "--buckets", str(options.buckets), "--steps", str(steps), "--rows-per-step", "30", "--fault",
                         f"gpu-throttle:rank={culprit},factor=1.15"], check=True, stdout=subprocess.DEVNULL)
         traces = size_of(run)
         row = {"ranks": ranks, "steps": steps, "disk": traces}
@@ -95,6 +96,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sizes", help="RANKSxSTEPS, separated by commas")
+    parser.add_argument("--buckets", type=int, default=4)
     parser.add_argument("--folder", type=pathlib.Path, help="where the runs are made, one after the other")
     options = parser.parse_args()
     sizes = QUICK if options.quick else FULL
