@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -117,8 +116,8 @@ char* PagedFile::take(size_t size) {
 
 void PagedFile::open_file() {
   opened_ = true;
-  for (const char* folder :
-       std::array{const_cast<const char*>(std::getenv("TMPDIR")), "/var/tmp", "/tmp"}) {
+  const char* of_user = std::getenv("TMPDIR");
+  for (const char* folder : {of_user, "/var/tmp", "/tmp"}) {
     if (file_ < 0) file_ = nameless_file(folder);
   }
   if (file_ < 0) return;

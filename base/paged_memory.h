@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for more than a machine has: large values that are seldom read, in a file that the system
+// Memory for more than a machine has: large values that are rarely read, in a file that the system
 // keeps in memory only as far as there is room.
 #pragma once
 
