@@ -177,14 +177,18 @@ void let_go_of_paged_memory() { paged_file.let_go(); }
 
 }  // namespace dprof
 
-// The program's own; new[], delete[] and the forms without exceptions call these.
+// The program's own; new[] and delete[] call these.
 
-void* operator new(size_t size) {
+void* operator new(size_t size, const std::nothrow_t& /*tag*/) noexcept {
   if (dprof::paged_scopes > 0) {
     if (void* paged = dprof::paged_file.allocate(size)) return paged;
   }
+  return std::malloc(std::max<size_t>(size, 1));
+}
+
+void* operator new(size_t size) {
   while (true) {
-    if (void* memory = std::malloc(std::max<size_t>(size, 1))) return memory;
+    if (void* memory = operator new(size, std::nothrow)) return memory;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
@@ -195,3 +199,6 @@ void operator delete(void* memory) noexcept {
   if (!dprof::paged_file.holds(memory)) std::free(memory);
 }
 void operator delete(void* memory, size_t /*size*/) noexcept { operator delete(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  operator delete(memory);
+}

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace dprof {
@@ -78,6 +80,19 @@ TEST(PagedMemory, ItCanGrowAndEndElsewhere) {
     EXPECT_EQ((*list)[99'999], 7);
     EXPECT_EQ((*list)[100'000], 8);
   }).join();
+}
+
+// The library's buffer for it comes from the form of `new` that does not throw.
+TEST(PagedMemory, AStableSortWorksInEitherMemory) {
+  std::vector<std::pair<int, int>> items;
+  for (int i = 0; i < 1000; ++i) items.emplace_back(i % 7, i);
+  std::vector<std::pair<int, int>> paged = paged_copy(items);
+  std::ranges::stable_sort(items, {}, &std::pair<int, int>::first);
+  {
+    const AllocatePaged scope;
+    std::ranges::stable_sort(paged, {}, &std::pair<int, int>::first);
+  }
+  EXPECT_EQ(paged, items);
 }
 
 TEST(PagedMemory, ThreadsCopyLetGoAndRead) {
