@@ -129,11 +129,14 @@ class RuleRun {
     }
   }
 
+  // Valid until the next call.
   [[nodiscard]] RuleInput input() const {
+    indexed_ = matching;
+    if (indexed_) index(*indexed_);
     return {.report = report,
             .verdicts = verdicts,
             .digests = digests,
-            .matching = matching ? &*matching : nullptr,
+            .matching = indexed_ ? &*indexed_ : nullptr,
             .traces = traces,
             .pieces = pieces};
   }
@@ -159,6 +162,21 @@ class RuleRun {
   std::optional<Matching> matching;  // no value: rules get none
   std::vector<TraceFile> traces;
   std::vector<Lattice> pieces;  // by digest; empty in tests of rules that do not use them
+
+ private:
+  // Adds what follows from its instances. All communicators of a rank are the first group.
+  void index(Matching& found) const {
+    for (const RankDigest& digest : digests) {
+      found.group_of.emplace_back(digest.communicators.size(), 0U);
+      found.instance_of.emplace_back(digest.collectives.size(), kNoInstance);
+    }
+    for (uint32_t i = 0; i < found.instances.size(); ++i) {
+      for (const Member& member : found.instances[i].members)
+        found.instance_of[member.digest][member.record] = i;
+    }
+  }
+
+  mutable std::optional<Matching> indexed_;
 };
 
 // Requirements on every finding.
