@@ -66,12 +66,6 @@ class PagedFile {
   }
 
  private:
-  // A thread's own part of it.
-  struct Block {
-    char* next = nullptr;
-    char* end = nullptr;
-  };
-
   char* take(size_t size);
   void open_file();
   bool back_until(size_t size);
@@ -84,24 +78,30 @@ class PagedFile {
   std::atomic<size_t> backed_ = 0;
   std::atomic<size_t> used_ = 0;
   std::atomic<int> in_order_ = 0;
-  static thread_local Block block_;
 };
 
-thread_local constinit PagedFile::Block PagedFile::block_;
+// A thread's own part of it.
+struct PagedBlock {
+  char* next = nullptr;
+  char* end = nullptr;
+};
+
 constinit PagedFile paged_file;
+thread_local constinit PagedBlock paged_block;
 thread_local constinit int paged_scopes = 0;
 
 void* PagedFile::allocate(size_t size) {
   if (size > kReserved) return nullptr;
   size = (std::max<size_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
   if (size > kBlock / 4) return take(size);
-  if (static_cast<size_t>(block_.end - block_.next) < size) {
+  PagedBlock& block = paged_block;
+  if (static_cast<size_t>(block.end - block.next) < size) {
     char* fresh = take(kBlock);
     if (fresh == nullptr) return nullptr;
-    block_ = {fresh, fresh + kBlock};
+    block = {fresh, fresh + kBlock};
   }
-  char* mine = block_.next;
-  block_.next += size;
+  char* mine = block.next;
+  block.next += size;
   return mine;
 }
 

@@ -21,7 +21,7 @@ RankDigest digest_with_calls(int rank) {
   digest.ops.assign(1000, {{rank}, {rank + 1}});
   for (size_t i = 0; i < kCalls; ++i) {
     CollectiveRecord record;
-    record.sequence = rank * 1000 + static_cast<int64_t>(i);
+    record.sequence = int64_t{rank} * 1000 + static_cast<int64_t>(i);
     digest.collectives.push_back(record);
   }
   return digest;
@@ -59,7 +59,7 @@ TEST(CollectedDigests, IfThereAreMoreAllOfThemArePaged) {
   (void)collect_three(0);                    // has taken it
   size_t paged = 0;
   for (int i = 0; i < 50; ++i) paged += collect_three(2 * kCalls);
-  EXPECT_GE(paged + kRoom, 50 * 3 * kOps);
+  EXPECT_GE(paged + kRoom, size_t{50} * 3 * kOps);
 }
 
 TEST(CollectedDigests, OneThatFailedStaysAFailure) {

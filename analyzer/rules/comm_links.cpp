@@ -255,8 +255,9 @@ bool has_mark(const RuleInput& input, std::string_view name) {
 
 // By group: whether it communicates by Gloo although a rank of it has a GPU.
 std::vector<bool> gloo_groups_on_gpu(const RuleInput& input) {
-  std::vector<bool> found(input.matching == nullptr ? 0 : input.matching->groups.size());
-  for (size_t d = 0; d < input.digests.size() && !found.empty(); ++d) {
+  if (input.matching == nullptr) return {};
+  std::vector<bool> found(input.matching->groups.size());
+  for (size_t d = 0; d < input.digests.size(); ++d) {
     const RankDigest& digest = input.digests[d];
     for (size_t c = 0; c < digest.communicators.size() && !digest.gpu.empty(); ++c) {
       if (digest.communicators[c].backend == schema::Backend::kGloo)
